@@ -1,7 +1,7 @@
 /**
  * How soon the first row of a reply comes, and how long the whole takes: `node --import tsx bench/first-rows.ts <data folder> [federated database]`, of the flights
  * as `bench/query.ts` keeps them, on the built server. Each form is asked once to get warm and then nine times; the least and the middle time to the first row are printed, and the middle of the whole, in ms. Asks with NDJSON; the
- * reply is given up after so many bytes that it is known to go on.
+ * reply is abandoned after so many bytes that it is known to go on.
  */
 import { startChild } from './child-server.ts'
 import { programOf } from './program.ts'
@@ -52,7 +52,7 @@ try {
     await ask(text)
     const asked: Asked[] = []
     for (let run = 0; run < runs; run++) {
-      // What is given up may take until its next turn to end.
+      // What is abandoned may take until its next turn to end.
       await ask('SHOW 1')
       asked.push(await ask(text))
     }

@@ -1,4 +1,4 @@
-/** Tests that a rule without a test, a test without a rule, and a number given twice are found. */
+/** Tests that a rule without a test, a test without a rule, and a number specified twice are found. */
 import { describe, expect, it } from 'vitest'
 import { checkContract } from '../check-contract.ts'
 
@@ -36,7 +36,7 @@ describe('contract coverage', () => {
     ])
   })
 
-  it('finds a number given twice, and one that is none', () => {
+  it('finds a number specified twice, and one that is none', () => {
     const tests = `rule(['4.1.1', '4.1.2'], 'x', () => {})`
     expect(check(`${two}- **4.1.1** Again.\n`, tests).messages).toEqual([
       'docs/contract.md:5 rule 4.1.1 is there twice',

@@ -11,7 +11,7 @@ function found(text: string, path = 'packages/engine/src/a.ts'): string[] {
   return checkWords(new Map([[path, text]]), words).findings.map(({ line, message }) => `${line}: ${message}`)
 }
 
-describe('words that were given up', () => {
+describe('words that were abandoned', () => {
   it('are refused in names, whatever their case and what stands beside them', () => {
     const refused = 'says "expectation": the term is precondition'
     expect(found('export interface Expectation {}')).toEqual([`1: Expectation ${refused}`])

@@ -43,11 +43,11 @@ export interface ChangesPage {
   readonly isAtEnd: boolean
 }
 
-/** A delivery that was given up, with its content. */
+/** A delivery that was abandoned, with its content. */
 export interface DeadLetter {
   /** The number that identifies it. */
   readonly number: number
-  /** When it was given up. */
+  /** When it was abandoned. */
   readonly at: string
   readonly attempts: number
   /** Why the last attempt failed. */
@@ -59,11 +59,11 @@ export interface DeadLetter {
   readonly body: string
 }
 
-/** A delivery that was given up. */
+/** A delivery that was abandoned. */
 export interface DeadLetterSummary {
   /** The number that identifies it. */
   readonly number: number
-  /** When it was given up. */
+  /** When it was abandoned. */
   readonly at: string
   readonly attempts: number
   /** Why the last attempt failed. */
@@ -128,6 +128,6 @@ export interface WebhookRecord {
   readonly nextAttemptAt?: string
   /** When the last delivery was taken. */
   readonly deliveredAt?: string
-  /** Deliveries that were given up, which are kept. */
+  /** Deliveries that were abandoned, which are kept. */
   readonly deadLetters: number
 }

@@ -138,7 +138,7 @@ export const errorTypes = {
   SystemError: { status: 500, isRepeatable: false },
   /** The request names no federated database. */
   FederatedDatabaseRequired: { status: 400, isRepeatable: false },
-  /** fdAlias is empty or given twice. */
+  /** fdAlias is empty or specified twice. */
   MalformedAlias: { status: 400, isRepeatable: false },
   /** The URL has a parameter that the operation does not know. */
   UnknownParameter: { status: 400, isRepeatable: false },

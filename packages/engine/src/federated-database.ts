@@ -132,7 +132,7 @@ export interface Counts {
   readonly indexBuilds: number
   readonly oldestSnapshotMs: number
   /** Bytes held by requests of the memory pool, which several federated databases may share. */
-  readonly heldBytes: number
+  readonly memoryBytes: number
   readonly statementThreads: number
 }
 
@@ -267,7 +267,7 @@ export class FederatedDatabase extends CallerOperations {
     this.builds = builds
     this.recovery = new Recovery(database, writer, builds, heartbeat)
     this.changes = new ChangeFeed(database)
-    this.waiters = new ChangeWaiters(() => this.changes.lastNumber(), limits.changeLookMs, onFault)
+    this.waiters = new ChangeWaiters(() => this.changes.lastNumber(), limits.changePollMs, onFault)
     this.logRemoval = new LogRemoval(store, catalogs, limits)
     const receiptRemoval = new ReceiptRemoval(store, limits.receiptMs, onFault)
     const removeLog = (signal: AbortSignal): Promise<void> => this.logRemoval.runRound(Date.now(), signal)
@@ -495,7 +495,7 @@ export class FederatedDatabase extends CallerOperations {
       queries: resources.counts,
       indexBuilds: builds.count,
       oldestSnapshotMs: store.oldestSnapshotMs?.() ?? 0,
-      heldBytes: database.memory.bytes,
+      memoryBytes: database.memory.bytes,
       statementThreads: this.threads?.size ?? 0,
     }
   }

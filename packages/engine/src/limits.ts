@@ -89,7 +89,7 @@ export const defaultEngineLimits = {
   /** Interval at which expired commits are removed from the change log, varied by up to half. */
   changeLogRemovalMs: 10_000,
   /** Interval at which a process polls for commits of other processes while a client follows changes. */
-  changeLookMs: 250,
+  changePollMs: 250,
   /** Rows in the result of a live query. */
   liveRowsMax: 10_000,
 }
@@ -107,7 +107,7 @@ export const deadLettersPageMax = 100
 export const skippedValuesMax = 4_096
 
 /** Maximum number of edges buffered at the far end of a bidirectional MATCH. */
-export const farSideEdgesMax = 100_000
+export const backwardEdgesMax = 100_000
 
 /** Maximum estimated memory of cached texts and plans per process; at least half of it is for those used last. */
 export const plansBytesMax = 24 * 2 ** 20
@@ -138,7 +138,7 @@ export const readSkewRetriesMax = 5
 // A conflicting transaction waits at most `queueMsMax` in queues and for locks, and makes at most `transactionAttemptsMax` attempts,
 // separated by pauses of up to `attemptPauseMsMax`.
 /** Maximum time that transactions of the process queue behind one whose commit failed on the same key. */
-export const queueTurnMsMax = 1_000
+export const queueWaitMsMax = 1_000
 /** Maximum time that a repeatedly failing transaction may block all other commits during a retry. */
 export const commitLockMsMax = 5_000
 /** Maximum number of such retries per transaction. */

@@ -33,7 +33,7 @@ export class FederatedDatabases {
       throw new ServerError('FederatedDatabaseRequired', `fdAlias is required${oneOf(this.namesFor(caller))}.`)
     }
     if (typeof fdAlias !== 'string' || fdAlias === '') {
-      throw new ServerError('MalformedAlias', 'fdAlias must be given once and must not be empty.')
+      throw new ServerError('MalformedAlias', 'fdAlias must be specified once and must not be empty.')
     }
     const fd = this.byAlias.get(fdAlias)
     // A caller without permissions must not be able to probe for names.

@@ -21,7 +21,7 @@ export const defaultServerLimits = {
   /** Total number of values in the JSON bodies of all requests in progress, per process. */
   bodiesValuesMax: 2_000_000,
   /** How long a body waits for room within `bodiesBytesMax` and `bodiesValuesMax`. */
-  bodyTurnMsMax: 5_000,
+  bodyWaitMsMax: 5_000,
   /** Time allowed for the headers of a request to arrive. */
   headersMsMax: 30_000,
   /** Time allowed for a request to arrive, including its body. For an NDJSON body it is the time between two lines; its total time is not limited. */
@@ -36,9 +36,9 @@ export const defaultServerLimits = {
    * Percentage of `statementsBytesMax`, less the memory held by requests of other callers, that the requests of one caller may hold, per process. A
    * single request of a caller is bounded only by the limits of a request. 100 = no limit.
    */
-  heldPercentPerCallerMax: 75,
+  memoryPercentPerCallerMax: 75,
   /** The same for the requests on one connection. */
-  heldPercentPerConnectionMax: 50,
+  memoryPercentPerConnectionMax: 50,
   /** How long a client may read nothing of a reply that waits for it, before the reply is aborted. */
   replyStallMsMax: 30_000,
   /** If the data files grow by this much while a client reads nothing, its reply is aborted after a sixth of `replyStallMsMax`. */
@@ -129,7 +129,7 @@ export const refusedConnectionsMax = 100
  */
 export const unacceptedConnectionsMax = 4_096
 /** Connections served per iteration of the event loop when none arrives. */
-export const servedInATurnMax = 12
+export const servedPerIterationMax = 12
 /** Connections of each address served while more arrive, one per iteration. */
 export const servedOnArrivalMax = 4
 /** While connections arrive, one of the remaining connections is served every this many iterations. */

@@ -373,7 +373,7 @@ function backupLogger(logger: Logger): ScheduleListener {
 function webhookLogger(logger: Logger): WorkerListener {
   return {
     onFailure: (webhook, reason) => logger.warn({ webhook }, `A delivery has failed: ${reason}`),
-    onDeadLetter: (webhook, reason) => logger.error({ webhook }, `A delivery was given up: ${reason}`),
+    onDeadLetter: (webhook, reason) => logger.error({ webhook }, `A delivery was abandoned: ${reason}`),
     onDisabled: (webhook, reason) => logger.error({ webhook }, reason),
     onFault: (err) => logger.error({ err }, 'work for a webhook failed'),
   }

@@ -134,7 +134,7 @@ class PolicyGuard implements ChangeGuard {
   }
 
   admitTaking(from: Oid, place: ReferenceLocation): Awaitable<void> {
-    const loaded = this.work.objects.known(from)
+    const loaded = this.work.objects.loaded(from)
     if (loaded !== undefined && (loaded.stored === undefined || this.updated.has(from))) return undefined
     return mapAwaitable(this.work.objects.load(from), (state) => {
       if (state?.stored !== undefined) requireAsRead(this.work, state.key, state.stored)
@@ -189,7 +189,7 @@ class PolicyGuard implements ChangeGuard {
   private hiddenIn(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>> {
     const candidates: Candidates = new Map()
     for (const oid of oids) {
-      const loaded = this.work.objects.known(oid)
+      const loaded = this.work.objects.loaded(oid)
       if (loaded === undefined || loaded.stored !== undefined) candidates.set(oid, loaded?.stored)
     }
     return this.visibilityFor('read').refusedAmong(candidates)
@@ -215,7 +215,7 @@ class PolicyGuard implements ChangeGuard {
     if (refused === undefined) return
     const place = action === 'update' ? this.updated.get(refused) : undefined
     if (place !== undefined) throw unlinkDenied(place)
-    const state = this.work.objects.known(refused)
+    const state = this.work.objects.loaded(refused)
     const of = state === undefined ? '' : ` of class ${state.format.cls.name}`
     const error = denied(`The caller may not ${action} such an object${of}.`)
     throw state?.position === undefined ? error : error.within(state.position)

@@ -105,13 +105,13 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
     declared.push(restrictedAttribute(attribute, access))
   }
   const { arriving: _, pendingChecks: __, validation, properties, ...definition } = cls.definition
-  const shown = properties === undefined ? {} : { properties: restrictedProperties(properties, cls, access) }
+  const visible = properties === undefined ? {} : { properties: restrictedProperties(properties, cls, access) }
   // The failure of a change names objects, and what is hidden may be the reason for it.
-  const isValidationShown = validation !== undefined && access.allows(cls, 'define') && isFullyVisible(cls, access)
+  const includesValidation = validation !== undefined && access.allows(cls, 'define') && isFullyVisible(cls, access)
   return {
     ...definition,
-    ...shown,
-    ...(isValidationShown ? { validation } : {}),
+    ...visible,
+    ...(includesValidation ? { validation } : {}),
     superClass: superClass?.number ?? null,
     attributes: declared.reverse(),
   }
@@ -120,14 +120,14 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
 /** Without checks of what the caller does not know. */
 function restrictedProperties(properties: ClassProperties, cls: SchemaClass, access: ClassAccess): ClassProperties {
   const { checks, ...others } = properties
-  const shown = checks?.filter(({ expression }) => access.namesOnlyVisible(cls, expression)) ?? []
-  return shown.length === 0 ? others : { ...properties, checks: shown }
+  const visible = checks?.filter(({ expression }) => access.namesOnlyVisible(cls, expression)) ?? []
+  return visible.length === 0 ? others : { ...properties, checks: visible }
 }
 
 function restrictedAttribute(attribute: ClassAttribute, access: ClassAccess): Attribute {
   const { number, name, spec, properties, declaringClass } = attribute
-  const shown = properties === undefined ? {} : { properties: withoutHidden(properties, declaringClass, access) }
-  return { number, name, spec: restrictedSpec(spec, access), ...shown }
+  const visible = properties === undefined ? {} : { properties: withoutHidden(properties, declaringClass, access) }
+  return { number, name, spec: restrictedSpec(spec, access), ...visible }
 }
 
 /** Without expressions that name attributes that are hidden. */

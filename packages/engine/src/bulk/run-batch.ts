@@ -150,7 +150,7 @@ class Batch {
   /** An object that the caller may not see does not exist for it; the index still reports a duplicate key. */
   private async seen(holder: Oid | undefined): Promise<Oid | undefined> {
     const { guard, objects } = this.unit
-    if (holder === undefined || guard === undefined || objects.known(holder) !== undefined) return holder
+    if (holder === undefined || guard === undefined || objects.loaded(holder) !== undefined) return holder
     return (await guard.isSeen(holder)) ? holder : undefined
   }
 
@@ -219,7 +219,7 @@ class Batch {
     const { unit } = this
     const attributes = this.attributesOf(command)
     await updateObject(unit, readUpdateObject(unit.commandCatalog, oid, attributes, command.class))
-    const state = unit.objects.known(oid)
+    const state = unit.objects.loaded(oid)
     // A failure found at flush is reported for the line that changed the object last.
     if (state !== undefined) state.position = position
     return { oid, change: 'updated' }

@@ -50,7 +50,7 @@ export class UniqueKeys {
     }
     const missing = keyFormat.parts.find(({ path }) => !presentAttributes.has(path[0] as number))
     if (missing !== undefined) {
-      const message = `Class ${cls.name}: ${missing.name} is not given, by which index '${index.name}' finds the object.`
+      const message = `Class ${cls.name}: ${missing.name} is missing, by which index '${index.name}' finds the object.`
       throw new AshlarError('ValueNotAllowed', message, [
         { place: ['attributes', missing.name], message: 'is not given' },
       ])

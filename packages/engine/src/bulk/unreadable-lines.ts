@@ -70,7 +70,7 @@ async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, create
 /** Validates as far as the class is known; a caller that may not see the object learns nothing about its class. */
 async function readUpdate(unit: UnitOfWork, command: BulkUpdate, oid: Oid | undefined, oidOf: OidOf): Promise<void> {
   const attributes = command.refersTo === undefined ? command.attributes : attributesWithOids(command.attributes, oidOf)
-  const state = oid === undefined || unit.guard !== undefined ? undefined : unit.objects.known(oid)
+  const state = oid === undefined || unit.guard !== undefined ? undefined : unit.objects.loaded(oid)
   if (oid === undefined || state === undefined) return
   await readUpdateObject(unit.commandCatalog, oid, attributes, command.class).changesOf(
     unit.commandFormatOf(state),

@@ -12,7 +12,7 @@ export interface AlteredClasses {
 }
 
 export class BackgroundAlters {
-  private readonly underWay = new Set<Promise<void>>()
+  private readonly running = new Set<Promise<void>>()
   private readonly stopping = new AbortController()
 
   /** Aborted when the federated database is closed. */
@@ -22,20 +22,20 @@ export class BackgroundAlters {
 
   /** Throws ServerBusy if as many changes as are allowed are under way. */
   requireRoom(max: number): void {
-    if (this.underWay.size < max) return
+    if (this.running.size < max) return
     const message = `${max} classes are already being changed in the background, the maximum (backgroundBuildsMax).`
     throw new AshlarError('ServerBusy', message)
   }
 
   /** `work` must not fail. */
   start(work: Promise<void>): void {
-    const tracked = work.finally(() => this.underWay.delete(tracked))
-    this.underWay.add(tracked)
+    const tracked = work.finally(() => this.running.delete(tracked))
+    this.running.add(tracked)
   }
 
   /** Changes under way fail, as their classes show. */
   async stop(): Promise<void> {
     this.stopping.abort(new AshlarError('ShuttingDown', stopped.message))
-    await Promise.all(this.underWay)
+    await Promise.all(this.running)
   }
 }

@@ -94,7 +94,7 @@ export async function pairObjects(
 ): Promise<void> {
   await unit.objects.loadAll(oids)
   const states = oids.flatMap((oid) => {
-    const state = unit.objects.known(oid)
+    const state = unit.objects.loaded(oid)
     const format = state?.format.find(attribute)
     return state === undefined || format === undefined ? [] : [{ state, format }]
   })

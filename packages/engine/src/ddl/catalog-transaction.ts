@@ -179,12 +179,12 @@ export class CatalogTransaction {
   }
 
   /** The unit of work of one step, which sees the writes of the previous steps. */
-  beginUnit(isOfText = false): UnitOfWork {
+  beginUnit(isStatement = false): UnitOfWork {
     const { transaction, catalog, containers, session, recorder, expressions: all, user, restriction, limits } = this
     const draw = (sequence: string, count: number): Promise<readonly bigint[]> => this.nextNumbers(sequence, count)
     const expressions = { all, user, draw }
     const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, expressions, restriction, limits)
-    unit.deferred = isOfText ? this.deferred.forStatements : this.deferred
+    unit.deferred = isStatement ? this.deferred.forStatements : this.deferred
     return unit
   }
 
@@ -218,12 +218,12 @@ export class CatalogTransaction {
 
   /** Plans the change on the present catalog; `isStep`: it is part of a larger transaction. Throws the errors of `planAlter`. */
   planAlter(command: AlterClass, isStep: boolean): Promise<AlterPlan> {
-    return this.plan(async (given) => planAlter(given, command, this.alterContext(isStep)))
+    return this.plan(async (current) => planAlter(current, command, this.alterContext(isStep)))
   }
 
   /** Like `planAlter`, for a batch of descriptions. */
   planDefinitions(command: DefineClasses, isStep: boolean): Promise<AlterPlan> {
-    return this.plan(async (given) => runYieldingIfLong(planDefinitions(given, command, this.alterContext(isStep))))
+    return this.plan(async (current) => runYieldingIfLong(planDefinitions(current, command, this.alterContext(isStep))))
   }
 
   private plan(plan: (catalog: Catalog) => Promise<AlterPlan>): Promise<AlterPlan> {
@@ -254,8 +254,8 @@ export class CatalogTransaction {
     this.continueNumbers()
     if (this.restriction !== undefined) {
       // The plan does not check for objects; this is done afterwards.
-      const plan = async (given: Catalog) =>
-        deleteClass(given, changedClass(given, className), false, this.expressions).state
+      const plan = async (current: Catalog) =>
+        deleteClass(current, changedClass(current, className), false, this.expressions).state
       await this.planAllowed(plan, (state) => state)
     }
     const cls = changedClass(this.catalog, className)
@@ -268,7 +268,7 @@ export class CatalogTransaction {
   async createIndex(command: CreateIndex): Promise<IndexDefinition> {
     this.continueNumbers()
     const builder = { sessionNumber: this.session.number, isBackground: false }
-    const plan = async (given: Catalog) => defineIndex(given, command, this.limits.indexKeyAttributesMax, builder)
+    const plan = async (current: Catalog) => defineIndex(current, command, this.limits.indexKeyAttributesMax, builder)
     const { definition, state } = await this.planAllowed(plan, (planned) => planned.state)
     await this.putCatalog(withReadyIndex(state, definition.number))
     await this.buildIndex(definition.number)
@@ -297,7 +297,7 @@ export class CatalogTransaction {
   /** Throws Forbidden and the errors of `defineSequence`. */
   async createSequence(command: CreateSequence): Promise<void> {
     this.continueNumbers()
-    const plan = async (given: Catalog) => defineSequence(given, command)
+    const plan = async (current: Catalog) => defineSequence(current, command)
     const { definition, state } = await this.planAllowed(plan, (planned) => planned.state)
     await this.putCatalog(state)
     this.localSequences.add(definition.number)
@@ -313,8 +313,8 @@ export class CatalogTransaction {
 
   /** Throws SequenceNotFound, SequenceInUse, Forbidden. */
   async deleteSequence({ name }: DeleteSequence): Promise<void> {
-    const plan = async (given: Catalog): Promise<CatalogState> => {
-      return withoutSequence(given.state, sequenceNamed(given, name))
+    const plan = async (current: Catalog): Promise<CatalogState> => {
+      return withoutSequence(current.state, sequenceNamed(current, name))
     }
     await this.putCatalog(await this.planAllowed(plan, (state) => state))
   }

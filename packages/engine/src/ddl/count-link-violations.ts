@@ -122,7 +122,7 @@ export async function requireLimitedLinks(
   if (limited.size === 0) return
   await unit.objects.loadAll(oids)
   for (const oid of oids) {
-    const format = unit.objects.known(oid)?.format
+    const format = unit.objects.loaded(oid)?.format
     const limits = format === undefined ? undefined : limited.get(format)
     for (const { attribute } of limits ?? []) await readAndRequireLinkEntries(unit.transaction, oid, attribute)
   }

@@ -56,8 +56,8 @@ export async function countViolations(
     for await (const batch of snapshot.scan(containerExtent(database, container), copy)) {
       for (const [position, entry] of batch.entries()) {
         count(entry)
-        const isLook = checks.length > 0 || position % stepsPerClockCheck === 0 || isLongRecord(entry.value)
-        const pause = isLook ? slice.yieldIfDue() : undefined
+        const isCheckDue = checks.length > 0 || position % stepsPerClockCheck === 0 || isLongRecord(entry.value)
+        const pause = isCheckDue ? slice.yieldIfDue() : undefined
         if (pause !== undefined) await pause
       }
       objects += batch.length

@@ -117,7 +117,7 @@ export class DdlExecutor {
       if (isBackground) return this.completeInBackground(done)
       return doneWith(await completeOnlineAlter(this.database, this.writer, done, receipt?.from(doneWith)))
     } catch (error) {
-      if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
+      if (receipt === undefined || !hasType(error, 'AttributeInUse')) throw error
       await this.refuseWhileInProgress(receipt, (catalog) => pendingSessionNumbers(catalog.state).length > 0)
       throw error
     } finally {
@@ -128,11 +128,11 @@ export class DdlExecutor {
   /** Commits the pending parts of the change, and if it goes on in the background, the receipt of its request. */
   private async publish(
     own: CatalogTransaction,
-    given: OnlineAlter,
+    alter: OnlineAlter,
     receipt: Receipt<AlteredClasses> | undefined,
     isBackground: boolean,
   ): Promise<OnlineAlter> {
-    const plan = isBackground ? inBackground(given, own.catalog, this.database.session.number) : given
+    const plan = isBackground ? inBackground(alter, own.catalog, this.database.session.number) : alter
     await own.putCatalog(plan.pending)
     if (isBackground) await receipt?.checkAndPut(own.transaction, { numbers: plan.classNumbers, isRunning: true })
     return plan
@@ -185,7 +185,7 @@ export class DdlExecutor {
     const builder = { sessionNumber: session.number, isBackground }
     try {
       return await this.writer.change(async (catalog, transaction) => {
-        const plan = async (given: Catalog) => defineIndex(given, command, limits.indexKeyAttributesMax, builder)
+        const plan = async (current: Catalog) => defineIndex(current, command, limits.indexKeyAttributesMax, builder)
         const { state, definition } = await planAllowed(
           this.database.restriction,
           catalog,
@@ -196,7 +196,7 @@ export class DdlExecutor {
         return { state, result: definition }
       })
     } catch (error) {
-      if (receipt === undefined || !isOfType(error, 'IndexExists')) throw error
+      if (receipt === undefined || !hasType(error, 'IndexExists')) throw error
       await this.refuseWhileInProgress(receipt, (catalog) => catalog.indexByName(command.name)?.state === 'building')
       throw error
     }
@@ -276,7 +276,7 @@ export class DdlExecutor {
   }
 }
 
-function isOfType(error: unknown, type: ErrorType): boolean {
+function hasType(error: unknown, type: ErrorType): boolean {
   return error instanceof AshlarError && error.type === type
 }
 

@@ -83,9 +83,11 @@ async function refuseViolations(
   const constraints = constraintsToCheck(plan)
   if (constraints.attributes.size === 0 && constraints.checks.length === 0) return
   await awaitPendingCommits(store)
-  const { shownBy } = plan
+  const { progressClass } = plan
   const progress =
-    shownBy === undefined ? undefined : new ProgressWriter(store, limits.transactionAttemptsMax, shownBy.number)
+    progressClass === undefined
+      ? undefined
+      : new ProgressWriter(store, limits.transactionAttemptsMax, progressClass.number)
   const onProgress = (done: number, total: number): void => {
     signal?.throwIfAborted()
     progress?.note(done, total)
@@ -163,7 +165,7 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
 /** True if the change was still being prepared, and so was certainly not committed. */
 async function rollback(
   writer: CatalogWriter,
-  { typeChanges, newChecks: checks, replacements, shownBy }: OnlineAlter,
+  { typeChanges, newChecks: checks, replacements, progressClass }: OnlineAlter,
   error: unknown,
 ): Promise<boolean> {
   const attributes = typeChanges.map(({ attribute }) => attribute)
@@ -172,8 +174,8 @@ async function rollback(
       attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined) &&
       checks.every((check) => isCheckPending(catalog.state, check))
     const undone = withoutPending(catalog.state, { attributes, checks, replacements })
-    const isVisible = shownBy !== undefined && isRunning(catalog.state, shownBy)
-    const state = isVisible ? withValidation(undone, shownBy.number, { failure: failureOf(error) }) : undone
+    const isVisible = progressClass !== undefined && isRunning(catalog.state, progressClass)
+    const state = isVisible ? withValidation(undone, progressClass.number, { failure: failureOf(error) }) : undone
     return { state, result: isPending }
   }, true)
 }

@@ -119,7 +119,7 @@ function classIn(catalog: Catalog, number: ClassNumber): SchemaClass {
 export async function writeRelocated(unit: UnitOfWork, relocated: readonly RelocatedElements[]): Promise<void> {
   await unit.objects.loadAll(relocated.map(({ oid }) => oid))
   for (const { oid, attribute, elements } of relocated) {
-    const state = unit.objects.known(oid)
+    const state = unit.objects.loaded(oid)
     if (state === undefined) throw notThere(oid)
     const format = state.format.attribute(attribute)
     touch(state)
@@ -131,7 +131,7 @@ export async function writeRelocated(unit: UnitOfWork, relocated: readonly Reloc
 
 /** The loaded state of an object; the commit requires it as read. */
 function stateOf(unit: UnitOfWork, oid: Oid): ObjectState {
-  const state = unit.objects.known(oid)
+  const state = unit.objects.loaded(oid)
   if (state === undefined) throw notThere(oid)
   return state
 }
@@ -173,20 +173,20 @@ async function narrowReferences(
       nonConforming += await narrowLinks(unit, state, own, fits, isApplied)
       continue
     }
-    const held: Oid[] = []
+    const references: Oid[] = []
     visitValues(state.format, state.values, formats, (_owner, { attribute }, value) => {
-      if (attribute.number === number) held.push(...referencesIn(value))
+      if (attribute.number === number) references.push(...referencesIn(value))
     })
     const isFitting = new Map<Oid, boolean>()
-    for (const oid of held) isFitting.set(oid, await fits(oid))
-    const lost = held.filter((oid) => isFitting.get(oid) === false)
+    for (const oid of references) isFitting.set(oid, await fits(oid))
+    const lost = references.filter((oid) => isFitting.get(oid) === false)
     nonConforming += lost.length
     if (lost.length === 0 || !isApplied) continue
     const cleared = mapValues(state.format, state.values, formats, ({ attribute }, value) => {
       if (attribute.number !== number) return value
-      const isKept = (element: unknown): boolean => isFitting.get(referenceIn(element)) !== false
-      if (Array.isArray(value)) return value.filter(isKept)
-      return isKept(value) ? value : noOid
+      const fitsClass = (element: unknown): boolean => isFitting.get(referenceIn(element)) !== false
+      if (Array.isArray(value)) return value.filter(fitsClass)
+      return fitsClass(value) ? value : noOid
     })
     touch(state)
     for (const [index, value] of cleared.entries()) if (value !== state.values[index]) setValue(state, { index }, value)
@@ -229,13 +229,13 @@ function referenceIn(element: unknown): Oid {
 /** Decides by the class of the container, which is known even if the object is deleted; a null reference fits. */
 function fitting(
   { transaction, containers, catalog }: RetypeContext,
-  isWanted: (cls: SchemaClass) => boolean,
+  isAllowed: (cls: SchemaClass) => boolean,
 ): (oid: Oid) => Promise<boolean> {
   return async (oid) => {
     if (oid === noOid) return true
     const classNumber = await containers.classOf(oid, transaction.snapshot)
     const cls = classNumber === undefined ? undefined : catalog.classByNumber(classNumber)
-    return cls === undefined || isWanted(cls)
+    return cls === undefined || isAllowed(cls)
   }
 }
 
@@ -251,35 +251,35 @@ async function collectElements(
 ): Promise<{ readonly elements: RelocatedElements[]; readonly lost: number }> {
   const { transaction } = context
   const owners = states.filter(({ format }) => format.attributes.some(({ attribute }) => attribute.number === number))
-  const held = new Map<Oid, readonly Oid[]>()
+  const references = new Map<Oid, readonly Oid[]>()
   for (const state of owners) {
     const format = state.format.attribute(number)
-    if (format.linkStorage === undefined) held.set(state.oid, referencesIn(state.values[format.index]))
+    if (format.linkStorage === undefined) references.set(state.oid, referencesIn(state.values[format.index]))
     else {
       const links = await readAndRequireLinks(transaction, state.oid, format)
-      held.set(
+      references.set(
         state.oid,
         links.map(({ target }) => target),
       )
     }
   }
-  const targets = new Set([...held.values()].flat())
-  const isKept = await requireAsFound(transaction, targets)
+  const targets = new Set([...references.values()].flat())
+  const fittingTargets = await requireAsFound(transaction, targets)
   const referencedClass = referenceSpecOf(to)?.referencedClass
   assert(referencedClass !== undefined, 'the elements of a collection that moves are references')
   const fits = fitting(context, (cls) => cls.isOrInherits(referencedClass))
-  for (const target of isKept) if (!(await fits(target))) isKept.delete(target)
+  for (const target of fittingTargets) if (!(await fits(target))) fittingTargets.delete(target)
   const inverse = referenceSpecOf(to)?.inverseAttribute ?? null
   // A collection with an inverse contains an object once; if the inverse is a single reference, no other collection contains it.
   const isDistinct = to.logicalType === 'set' || inverse !== null
   const linked = inverse !== null && isSingle(next, inverse) ? new Set<Oid>() : undefined
   const elements: RelocatedElements[] = []
   let lost = 0
-  for (const [oid, before] of held) {
+  for (const [oid, before] of references) {
     const after: Oid[] = []
     const own = new Set<Oid>()
     for (const target of before) {
-      const isThere = target === noOid ? !isDistinct : isKept.has(target)
+      const isThere = target === noOid ? !isDistinct : fittingTargets.has(target)
       if (!isThere || (isDistinct && own.has(target)) || linked?.has(target) === true) continue
       after.push(target)
       own.add(target)

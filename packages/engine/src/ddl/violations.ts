@@ -68,11 +68,11 @@ export class Violations {
   refuse(): void {
     if (this.found.size === 0) return
     const violations = [...this.found.values()]
-    const shown = violations.map(({ className, attributeName, checkName, constraint, objects }) => {
+    const descriptions = violations.map(({ className, attributeName, checkName, constraint, objects }) => {
       const of = attributeName === undefined ? '' : ` of attribute ${attributeName}`
       return `${objects} ${objects === 1 ? 'object violates' : 'objects violate'} ${checkName === undefined ? constraint : `check ${checkName}`}${of} of class ${className}`
     })
-    const message = `${shown.join(', ')}: nothing was changed.`
+    const message = `${descriptions.join(', ')}: nothing was changed.`
     throw new AshlarError('ObjectsViolateConstraint', message, [], { violations })
   }
 }

@@ -147,26 +147,26 @@ async function putEntries(context: BuildContext, source: IndexSource, { rows, ve
   const own = new Set<string>()
   const changes: Change[] = []
   const preconditions: Precondition[] = [{ kind: 'revision', key: catalogVersionKey, prefix: version }]
-  let isTaken = false
+  let isDuplicate = false
   let required: SourceRow | undefined
   await inSlices(entriesOf(rows), ([row, entry]) => {
     const { key, value, isUniqueKey } = entry
     const holder = holders.get(entry)
     // Added by a writer, and maintained by all writers since.
     if (holder !== undefined && Buffer.compare(holder, value) === 0) return true
-    isTaken ||= holder !== undefined
+    isDuplicate ||= holder !== undefined
     if (isUniqueKey) {
       const text = Buffer.from(key).toString('latin1')
-      isTaken ||= own.has(text)
+      isDuplicate ||= own.has(text)
       own.add(text)
       preconditions.push({ kind: 'absent', key })
     }
     if (row !== required) preconditions.push(unchanged(row))
     required = row
     changes.push({ kind: 'put', key, value })
-    return !isTaken
+    return !isDuplicate
   })
-  if (isTaken) return false
+  if (isDuplicate) return false
   if (changes.length === 0) return true
   const last = rows.at(-1)
   const { progress } = context

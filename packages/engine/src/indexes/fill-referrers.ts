@@ -73,8 +73,8 @@ function sourceOfReferrers({ cls, attribute: number, index }: UnfilledReferrers)
   }
   return {
     ranges(snapshot, catalog) {
-      const isOfLinks = existing(catalog).linkStorage !== undefined
-      return presentRanges(snapshot, coveredClasses(catalog, cls), isOfLinks ? containerLinksRange : undefined)
+      const isLinkStored = existing(catalog).linkStorage !== undefined
+      return presentRanges(snapshot, coveredClasses(catalog, cls), isLinkStored ? containerLinksRange : undefined)
     },
     // Each list in a record has many entries.
     batchBytes: (catalog) =>

@@ -158,7 +158,7 @@ async function addToOneToMany(
 ): Promise<void> {
   await unit.objects.loadAll(targets.map(({ oid }) => oid))
   await inSlices(targets, async (target) => {
-    const state = unit.objects.known(target.oid)
+    const state = unit.objects.loaded(target.oid)
     if (state === undefined) throw unit.noSuchObject(target.oid, place)
     const previous = state.values[target.attribute.index] as Oid
     if (previous === owner.oid) return unit.requireUnchanged(state)
@@ -205,7 +205,7 @@ export async function removeFromMany(unit: UnitOfWork, owner: RelationshipEnd, t
   }
   await unit.objects.loadAll(removed)
   await inSlices(removed, (oid) => {
-    const state = unit.objects.known(oid)
+    const state = unit.objects.loaded(oid)
     return state === undefined ? unit.requireNoObject(oid) : removeToOne(unit, owner, state, inverse)
   })
 }

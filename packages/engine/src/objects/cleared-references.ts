@@ -73,7 +73,7 @@ export class ClearedReferences {
     await objects.loadAll(losses.map(({ source }) => source))
     const elements: Element[] = []
     await inSlices(losses, (loss) => {
-      const state = objects.known(loss.source)
+      const state = objects.loaded(loss.source)
       if (state === undefined) return
       this.unit.blame(state)
       const attribute = state.format.attribute(loss.rule.attribute.number)

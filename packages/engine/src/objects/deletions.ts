@@ -93,7 +93,7 @@ export class Deletions implements PendingDeletions {
     const { objects } = this.unit
     await objects.loadAll(oids)
     return oids.flatMap((oid) => {
-      const state = objects.known(oid)
+      const state = objects.loaded(oid)
       const going = this.going.get(oid)
       if (going !== undefined) going.state = state
       if (state === undefined) this.unit.requireNoObject(oid)

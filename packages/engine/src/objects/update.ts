@@ -21,7 +21,7 @@ export async function loadExisting(
 ): Promise<ObjectState> {
   const { guard, objects } = unit
   // A hidden object and a missing one take the same path, and the commit requires nothing of either.
-  if (guard !== undefined && objects.known(oid) === undefined && !(await guard.isSeen(oid))) throw objectNotFound(oid)
+  if (guard !== undefined && objects.loaded(oid) === undefined && !(await guard.isSeen(oid))) throw objectNotFound(oid)
   const state = await objects.load(oid)
   if (state === undefined) {
     unit.requireNoObject(oid)

@@ -100,15 +100,15 @@ interface RepresentedClass {
   readonly checks?: readonly { readonly name: string; readonly isValidated?: boolean }[]
 }
 
-function withoutValidation(state: CatalogState, shown: readonly RepresentedClass[]): CatalogState {
-  const byName = new Map(shown.map((cls) => [cls.className, cls]))
+function withoutValidation(state: CatalogState, represented: readonly RepresentedClass[]): CatalogState {
+  const byName = new Map(represented.map((cls) => [cls.className, cls]))
   const classes = state.classes.map((definition) => {
     const { attributes = [], checks = [] } = byName.get(definition.name) ?? {}
     const isLeft = ({ isValidated }: { readonly isValidated?: boolean }): boolean => isValidated === false
     const names = new Set(attributes.filter(isLeft).map(({ attributeName }) => attributeName))
-    const ofChecks = new Set(checks.filter(isLeft).map(({ name }) => name))
-    if (names.size === 0 && ofChecks.size === 0) return definition
-    return withoutValidationOf(definition, names, ofChecks)
+    const checkNames = new Set(checks.filter(isLeft).map(({ name }) => name))
+    if (names.size === 0 && checkNames.size === 0) return definition
+    return withoutValidationOf(definition, names, checkNames)
   })
   return { ...state, classes }
 }
@@ -116,7 +116,7 @@ function withoutValidation(state: CatalogState, shown: readonly RepresentedClass
 function withoutValidationOf(
   definition: ClassDefinition,
   names: ReadonlySet<string>,
-  ofChecks: ReadonlySet<string>,
+  checkNames: ReadonlySet<string>,
 ): ClassDefinition {
   const attributes = definition.attributes.map((attribute): Attribute => {
     const { name, properties } = attribute
@@ -126,7 +126,7 @@ function withoutValidationOf(
   const { properties } = definition
   if (properties?.checks === undefined) return { ...definition, attributes }
   const checks = properties.checks.map((check): Check => {
-    return ofChecks.has(check.name) ? { ...check, isValidated: false } : check
+    return checkNames.has(check.name) ? { ...check, isValidated: false } : check
   })
   return { ...definition, attributes, properties: { ...properties, checks } }
 }

@@ -111,7 +111,7 @@ export class ClassFormat {
   /** Attributes whose embedded objects have values given by expressions. */
   readonly evaluatedWithin: readonly AttributeFormat[]
   /** By index, while a computed attribute of one object is evaluated. */
-  private known: Map<number, unknown> | undefined
+  private cached: Map<number, unknown> | undefined
   /** By index, if the class has computed attributes; otherwise undefined. */
   private readonly computed: (ComputedValue | null)[] | undefined
   readonly isChecked: boolean
@@ -189,8 +189,8 @@ export class ClassFormat {
 
   /** `name`: as spelled in a command. Returns undefined if there is no such attribute. Throws AmbiguousAttribute. */
   attributeNamed(name: string): AttributeFormat | undefined {
-    const known = this.byName.get(name)
-    if (known !== undefined) return known
+    const cached = this.byName.get(name)
+    if (cached !== undefined) return cached
     const found = this.cls.findAttribute(name)
     if (found === undefined) return undefined
     const attribute = this.attribute(found.number)
@@ -268,7 +268,7 @@ export class ClassFormat {
     const missing = this.computedAttributes.filter(({ attribute, index }) => {
       return values[index] === unevaluated && !isUnstored(attribute)
     })
-    return missing.reduce((known, { index }) => known.with(index, this.valueIn(known, index)), values)
+    return missing.reduce((cached, { index }) => cached.with(index, this.valueIn(cached, index)), values)
   }
 
   readValue(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): unknown {
@@ -368,15 +368,15 @@ export class ClassFormat {
 
   /** Evaluates each attribute that the computed attribute of an object depends on only once, however often it is named. */
   private evaluatedOnce(index: number, evaluate: () => unknown): unknown {
-    const { known } = this
-    if (known?.has(index) === true) return known.get(index)
-    this.known ??= new Map()
+    const { cached } = this
+    if (cached?.has(index) === true) return cached.get(index)
+    this.cached ??= new Map()
     try {
       const value = evaluate()
-      this.known.set(index, value)
+      this.cached.set(index, value)
       return value
     } finally {
-      if (known === undefined) this.known = undefined
+      if (cached === undefined) this.cached = undefined
     }
   }
 
@@ -517,8 +517,8 @@ function hasChecks({ definition, superClass }: SchemaClass): boolean {
 
 /** The class of objects embedded by values of the type, singly or as elements of a list. */
 export function embeddedClassOf(spec: TypeSpec): ClassNumber | undefined {
-  const held = spec.logicalType === 'list' ? spec.element : spec
-  return held.logicalType === 'object' ? held.class : undefined
+  const elementSpec = spec.logicalType === 'list' ? spec.element : spec
+  return elementSpec.logicalType === 'object' ? elementSpec.class : undefined
 }
 
 /** Shared by all objects without positions in lists. */

@@ -19,7 +19,7 @@ export function readCollectionForm(spec: CollectionSpec, json: unknown): Collect
   if (json === null) return { action: 'override', input: [], path: [] }
   if (Array.isArray(json) && spec.logicalType !== 'map') return { action: 'override', input: json, path: [] }
   if (typeof json !== 'object' || Array.isArray(json)) {
-    throw new ValueError('MalformedValue', `a ${spec.logicalType} is given as ${formsOf(spec)}`)
+    throw new ValueError('MalformedValue', `a ${spec.logicalType} is written as ${formsOf(spec)}`)
   }
   const form = json as Record<string, unknown>
   if (spec.logicalType === 'map' && isReadForm(form)) return { action: 'override', input: json, path: [] }
@@ -50,7 +50,7 @@ function readActionForm(spec: CollectionSpec, form: Record<string, unknown>): Co
   const field = isMap && Object.hasOwn(form, 'pairs') ? 'pairs' : 'elements'
   const input = Object.hasOwn(form, field) ? form[field] : undefined
   if (!Array.isArray(input)) {
-    throw new ValueError('MalformedValue', `a ${spec.logicalType} is given as ${formsOf(spec)}`)
+    throw new ValueError('MalformedValue', `a ${spec.logicalType} is written as ${formsOf(spec)}`)
   }
   if (isMap && action === 'remove') return { action, input: input.map(keyOfPair), path: [field] }
   return { action: action as CollectionAction, input, path: [field] }

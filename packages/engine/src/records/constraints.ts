@@ -209,8 +209,8 @@ function pendingChecks(
   return checks.own.length === 0 && checks.element.length === 0 ? [] : [checks]
 }
 
-function without(known: readonly Constraint[], constraints: readonly Constraint[]): Constraint[] {
-  return constraints.filter(({ requirement }) => !known.some((one) => one.requirement === requirement))
+function without(excluded: readonly Constraint[], constraints: readonly Constraint[]): Constraint[] {
+  return constraints.filter(({ requirement }) => !excluded.some((one) => one.requirement === requirement))
 }
 
 const written = new ConstraintCompiler(

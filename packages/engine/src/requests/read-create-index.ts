@@ -90,7 +90,7 @@ function lengthOf(input: unknown, place: CommandPlace): number | undefined {
   if (Number.isInteger(length) && length >= 1 && length <= maxStoredStringLengthMax) return length
   throw commandError(
     'ValueNotAllowed',
-    `maxStoredStringLength is a whole number from 1 to ${maxStoredStringLengthMax}, not ${formatForMessage(input)}.`,
+    `maxStoredStringLength must be an integer from 1 to ${maxStoredStringLengthMax}, not ${formatForMessage(input)}.`,
     place,
   )
 }

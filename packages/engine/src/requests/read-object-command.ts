@@ -93,8 +93,8 @@ function readAttribute(reading: Reading, name: string): AttributeChange | undefi
     return undefined
   }
   if (seen?.has(attribute) === true) {
-    const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
-    throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
+    const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is specified twice.`
+    throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is specified twice' }])
   }
   seen?.add(attribute)
   try {

@@ -104,8 +104,9 @@ function alterWithoutExpressions(
   const state = isRedefined ? withDefinition(shaped, draft) : shaped
   const isDropped = ({ number, replaces }: IndexDefinition): boolean =>
     dropped.has(number) || dropped.has(replaces ?? number)
-  const kept = dropped.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) }
-  const settled = withReferrerIndexes(catalog.state, withSettledIndexes(kept))
+  const remaining =
+    dropped.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) }
+  const settled = withReferrerIndexes(catalog.state, withSettledIndexes(remaining))
   const left = new Set(settled.indexes.map(({ number }) => number))
   return {
     state: settled,

@@ -86,7 +86,7 @@ export function constraintsToCheck({ typeChanges, newChecks }: PreparedAlter): S
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
   /** The class shows the progress and the failure of the change, which goes on in the background; see `inBackground`. */
-  readonly shownBy?: { readonly number: ClassNumber; readonly session: number }
+  readonly progressClass?: { readonly number: ClassNumber; readonly session: number }
   /** Recomputes the catalog that completes the change from one in which it is prepared. */
   readonly complete: (prepared: Catalog) => CatalogState | Generator<undefined, CatalogState>
 }
@@ -107,8 +107,12 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
 export function planAlter(catalog: Catalog, command: AlterClass, context: AlterContext): AlterPlan {
   const { attributesMax, expressions } = context
   const { number } = changedClass(catalog, command.className)
-  const alter = (given: Catalog, isPrepared: boolean): Alteration => {
-    return alterClass(given, changedClass(given, String(number)), command, { attributesMax, isPrepared, expressions })
+  const alter = (current: Catalog, isPrepared: boolean): Alteration => {
+    return alterClass(current, changedClass(current, String(number)), command, {
+      attributesMax,
+      isPrepared,
+      expressions,
+    })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
   const complete = (prepared: Catalog): CatalogState => alter(prepared, true).state
@@ -197,8 +201,8 @@ export function inBackground(plan: OnlineAlter, catalog: Catalog, sessionNumber:
   if (definition.validation?.session !== undefined) {
     throw new AshlarError('AttributeInUse', `Class ${name} is being changed in the background by another request.`)
   }
-  const shownBy = { number, session: sessionNumber }
-  return { ...plan, shownBy, pending: withValidation(plan.pending, number, { session: sessionNumber }) }
+  const progressClass = { number, session: sessionNumber }
+  return { ...plan, progressClass, pending: withValidation(plan.pending, number, { session: sessionNumber }) }
 }
 
 /**
@@ -220,10 +224,11 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   }
   const completed = plan.complete(catalog)
   const computed = Symbol.iterator in completed ? yield* completed : completed
-  const state = plan.shownBy === undefined ? computed : withValidation(computed, plan.shownBy.number, undefined)
-  const taken = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length
+  const state =
+    plan.progressClass === undefined ? computed : withValidation(computed, plan.progressClass.number, undefined)
+  const removedCount = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length
   // Otherwise one of them has come to mean something else, or a check that another request is validating was taken.
-  if (plan.newChecks.length > 0 && taken !== plan.newChecks.length) throw concurrentAlter('A check')
+  if (plan.newChecks.length > 0 && removedCount !== plan.newChecks.length) throw concurrentAlter('A check')
   return swapReplacementIndexes(state, plan.replacements)
 }
 

@@ -135,13 +135,13 @@ export function* withBoundExpressions(
   { binder, isCascading, placeOf = () => [] }: ExpressionChange,
 ): Generator<undefined, CatalogState> {
   if (binder === undefined || state === before.state || !state.classes.some(hasExpressions)) return state
-  const kept = withoutUses(before, state, isCascading, placeOf)
-  const catalog = buildCatalog(kept, before.version)
+  const remaining = withoutUses(before, state, isCascading, placeOf)
+  const catalog = buildCatalog(remaining, before.version)
   const names = namesIn(catalog)
-  const known = new Set(before.state.classes)
-  const isUnchanged = (one: SchemaClass): boolean => known.has(one.definition)
+  const unchanged = new Set(before.state.classes)
+  const isUnchanged = (one: SchemaClass): boolean => unchanged.has(one.definition)
   const classes: ClassDefinition[] = []
-  for (const definition of kept.classes) {
+  for (const definition of remaining.classes) {
     const cls = catalog.classByNumber(definition.number)
     if (cls === undefined || !hasExpressions(definition)) {
       classes.push(definition)
@@ -159,7 +159,7 @@ export function* withBoundExpressions(
     )
   }
   refuseCircles(classes)
-  return { ...kept, classes }
+  return { ...remaining, classes }
 }
 
 /** Throws InvalidDefinition for computed attributes that depend on themselves. */
@@ -304,7 +304,7 @@ function withoutUses(
       classesNamed(expression).find((number) => number !== before.root.number && !classes.has(number))
     )
   }
-  const kept = state.classes.map((definition) => {
+  const remaining = state.classes.map((definition) => {
     if (definition.isDeleted) return definition
     return mapExpressions(definition, (expression, site) => {
       const gone = isGone(expression)
@@ -317,5 +317,5 @@ function withoutUses(
       throw commandError('AttributeInUse', message, placeOf(name))
     })
   })
-  return isSameList(kept, state.classes) ? state : { ...state, classes: kept }
+  return isSameList(remaining, state.classes) ? state : { ...state, classes: remaining }
 }

@@ -42,10 +42,10 @@ function settledCheck(context: CheckContext, draft: ClassDraft, check: Check): C
   const { name, message } = check
   const pending = draft.pendingChecks.find((one) => one.name === name)
   if (isPrepared && pending !== undefined && isSame(pending)) return takePending(draft, pending)
-  const known = present.find((one) => one.name === name && isSame(one)) ?? present.find(isSame)
-  if (known !== undefined && known.name === name && known.message === message) return known
+  const existing = present.find((one) => one.name === name && isSame(one)) ?? present.find(isSame)
+  if (existing !== undefined && existing.name === name && existing.message === message) return existing
   // With another name or message, objects satisfy it as before.
-  if (known !== undefined) return renamed(known, check)
+  if (existing !== undefined) return renamed(existing, check)
   if (pending !== undefined) throw changingByAnother(draft, name)
   if (isValidating) draft.newChecks.push(name)
   return isValidating ? check : { ...check, isValidated: false }
@@ -75,11 +75,11 @@ function changingByAnother(draft: ClassDraft, name: string): AshlarError {
 export function addChecks(
   context: CheckContext,
   draft: ClassDraft,
-  given: readonly Check[],
+  requested: readonly Check[],
   place: CommandPlace,
 ): void {
   const present = draft.properties?.checks ?? []
-  const settled = settledChecks(context, draft, given)
+  const settled = settledChecks(context, draft, requested)
   for (const [i, check] of settled.entries()) {
     if (present.includes(check) || !present.some(({ name }) => name === check.name)) continue
     const message = `Class ${draft.name} exists with another check ${check.name}.`

@@ -131,12 +131,12 @@ function* nextStateYielding(
     definitions.set(draft.number, toDefinition(draft, shapeNumber))
     shapes.push(toShape(draft, shapeNumber, shaped))
   }
-  const kept = state.classes.map((cls) => definitions.get(cls.number) ?? cls)
+  const existing = state.classes.map((cls) => definitions.get(cls.number) ?? cls)
   const added = reshaped.filter(({ existing }) => existing === undefined)
   return withReferrerIndexes(state, {
     ...state,
     counters: { ...state.counters, classOrShape: batch.nextNumber, attribute: batch.nextAttribute },
-    classes: [...kept, ...added.map(({ number }) => definitions.get(number) as ClassDefinition)],
+    classes: [...existing, ...added.map(({ number }) => definitions.get(number) as ClassDefinition)],
     shapes: [...state.shapes, ...shapes],
   })
 }

@@ -51,7 +51,7 @@ export function changedPropertiesOf(
 /** The properties of an attribute whose type changes. */
 export interface RetypedProperties {
   /** The present ones under the new type, which stored values satisfy if they are converted without loss. */
-  readonly kept: PropertiesOfAttribute | undefined
+  readonly converted: PropertiesOfAttribute | undefined
   /** `kept` merged with the given properties. */
   readonly properties: PropertiesOfAttribute | undefined
 }
@@ -66,12 +66,12 @@ export function retypedProperties(
 ): RetypedProperties {
   const { name, spec, properties: present } = attribute
   const { properties = nothing, elementProperties = nothing } = description
-  const kept = placed(attributeOf(owner.name, name), place, () =>
+  const converted = placed(attributeOf(owner.name, name), place, () =>
     convertProperties(spec as TypeSpec, to, present, properties, elementProperties),
   )
   return {
-    kept,
-    properties: changedPropertiesOf(owner, { ...attribute, spec: to, properties: kept }, description, place),
+    converted,
+    properties: changedPropertiesOf(owner, { ...attribute, spec: to, properties: converted }, description, place),
   }
 }
 
@@ -79,20 +79,20 @@ export function retypedProperties(
 export function changeClassProperties(
   context: CheckContext,
   draft: ClassDraft,
-  { classFields: given = nothing, checksToAdd = [], checksToDelete = [] }: AlterAttributes,
+  { classFields: requested = nothing, checksToAdd = [], checksToDelete = [] }: AlterAttributes,
 ): void {
   const place = ['classFields']
   const defined = placed(`Class ${draft.name}`, place, () =>
-    defineClassProperties(given, (name) => context.builder.findAttribute(draft, name)?.number),
+    defineClassProperties(requested, (name) => context.builder.findAttribute(draft, name)?.number),
   )
   const properties: Record<string, unknown> = {}
   for (const { field } of classPropertyFields) {
-    const value = (field in given ? withPlaces(defined ?? {}, place) : draft.properties)?.[field]
+    const value = (field in requested ? withPlaces(defined ?? {}, place) : draft.properties)?.[field]
     if (value !== undefined) properties[field] = value
   }
-  const kept = remainingChecks(draft, (properties.checks as readonly Check[] | undefined) ?? [], checksToDelete)
+  const converted = remainingChecks(draft, (properties.checks as readonly Check[] | undefined) ?? [], checksToDelete)
   const added = checksToAdd.length === 0 ? [] : definedChecks(draft, checksToAdd)
-  const checks = settledChecks(context, draft, [...kept, ...added])
+  const checks = settledChecks(context, draft, [...converted, ...added])
   refuseTooManyChecks(draft, checks, place)
   delete properties.checks
   if (checks.length > 0) properties.checks = checks
@@ -102,9 +102,9 @@ export function changeClassProperties(
 }
 
 /** Throws InvalidDefinition. */
-function definedChecks(draft: ClassDraft, given: readonly unknown[]): readonly Check[] {
+function definedChecks(draft: ClassDraft, requested: readonly unknown[]): readonly Check[] {
   const place = ['classFields']
-  const checks = placed(`Class ${draft.name}`, place, () => defineChecks(given)) ?? []
+  const checks = placed(`Class ${draft.name}`, place, () => defineChecks(requested)) ?? []
   return withPlaces({ checks }, place).checks as readonly Check[]
 }
 
@@ -154,16 +154,16 @@ export function setClassProperties(
 function checkAgreement(
   type: ErrorType,
   what: string,
-  given: PropertiesInput,
+  requested: PropertiesInput,
   defined: PropertiesInput | undefined,
   present: PropertiesInput | undefined,
   place: CommandPlace,
 ): void {
-  for (const field of Object.keys(given)) {
+  for (const field of Object.keys(requested)) {
     const [one, other] = [present?.[field], defined?.[field]]
-    if (given[field] === null || isDeepStrictEqual(one, other)) continue
+    if (requested[field] === null || isDeepStrictEqual(one, other)) continue
     const words = one === undefined ? `without ${field}` : `with ${field} ${formatForMessage(one)}`
-    const message = `${what} ${words}, not ${formatForMessage(other ?? given[field])}.`
+    const message = `${what} ${words}, not ${formatForMessage(other ?? requested[field])}.`
     throw new AshlarError(type, message, [{ place: [...place, field], message: `exists ${words}` }])
   }
 }

@@ -76,13 +76,13 @@ export function canBePending(before: Catalog, after: Catalog, { owner, name }: N
   const check = cls.definition.properties?.checks?.find((one) => one.name === name)
   assert(check !== undefined, 'a new check is in the catalog that it is planned for')
   const { expression } = check
-  const isKnown =
+  const isListed =
     attributesNamed(expression).every((number) => before.attribute(number) !== undefined) &&
     classesNamed(expression).every(
       (number) => number === before.root.number || before.classByNumber(number) !== undefined,
     )
   return (
-    isKnown &&
+    isListed &&
     usedClasses(cls, expression, after).every((one) => keepsAttributes(before.classByNumber(one.number), one))
   )
 }
@@ -91,12 +91,12 @@ export function canBePending(before: Catalog, after: Catalog, { owner, name }: N
 function keepsAttributes(was: SchemaClass | undefined, is: SchemaClass): boolean {
   if (was === undefined) return true
   const after = new Map(is.definition.attributes.map((attribute) => [attribute.number, attribute]))
-  const isKept = was.definition.attributes.every(({ number, name, spec, properties }) => {
+  const isUnchanged = was.definition.attributes.every(({ number, name, spec, properties }) => {
     const next = after.get(number)
     return isDeepStrictEqual(
       [name, spec, properties?.own.computed],
       [next?.name, next?.spec, next?.properties?.own.computed],
     )
   })
-  return isKept && was.isReferenceable === is.isReferenceable
+  return isUnchanged && was.isReferenceable === is.isReferenceable
 }

@@ -164,11 +164,11 @@ export interface PendingParts {
 
 /** Writers no longer check the new types and checks, and the present indexes stay. */
 export function withoutPending(before: CatalogState, { attributes, checks, replacements }: PendingParts): CatalogState {
-  const given = withoutPendingChecks(before, checks)
-  const isPaired = given.classes.some((cls) =>
+  const withoutChecks = withoutPendingChecks(before, checks)
+  const isPaired = withoutChecks.classes.some((cls) =>
     cls.attributes.some(({ number, becoming }) => isPairing(becoming) && attributes.includes(number)),
   )
-  const state = isPaired ? withoutPairings(buildCatalog(given, noVersion), new Set(attributes)) : given
+  const state = isPaired ? withoutPairings(buildCatalog(withoutChecks, noVersion), new Set(attributes)) : withoutChecks
   return {
     ...state,
     classes: mapAttributes(state.classes, (attribute) => {
@@ -197,9 +197,11 @@ export function swapReplacementIndexes(state: CatalogState, replacements: readon
 /** The store sessions that are changing classes online; 0 if unknown. */
 export function pendingSessionNumbers(state: CatalogState): number[] {
   const attributes = state.classes.flatMap((cls) => cls.attributes)
-  const ofAttributes = attributes.flatMap(({ becoming }) => (becoming === undefined ? [] : [becoming.session ?? 0]))
+  const attributeSessions = attributes.flatMap(({ becoming }) =>
+    becoming === undefined ? [] : [becoming.session ?? 0],
+  )
   const others = [...pendingChecksIn(state), ...runningValidations(state)]
-  return [...ofAttributes, ...others.map(({ session }) => session)]
+  return [...attributeSessions, ...others.map(({ session }) => session)]
 }
 
 /** Removes the pending types, checks and replacement indexes of these store sessions; their changes in the background have failed. */

@@ -8,8 +8,8 @@ import type { AttributeProperties, PropertiesOfAttribute } from './properties/in
 
 /** The reference in an attribute: its value, its elements, or the values of a map. */
 export function referenceInAttribute(spec: TypeSpec): ReferenceSpec | undefined {
-  const held = 'element' in spec ? spec.element : spec
-  return held.logicalType === 'reference' ? held : undefined
+  const elementSpec = 'element' in spec ? spec.element : spec
+  return elementSpec.logicalType === 'reference' ? elementSpec : undefined
 }
 
 /** The properties of the references in an attribute. */
@@ -19,7 +19,7 @@ export function referenceProperties(spec: TypeSpec, properties: PropertiesOfAttr
 
 /** The state with exactly the referrer indexes that its attributes need; `unfilledReferrers` returns those to fill. */
 export function withReferrerIndexes(before: CatalogState, after: CatalogState): CatalogState {
-  const known = new Set(before.classes)
+  const previous = new Set(before.classes)
   let { index } = after.counters
   const indexed = (attribute: Attribute): Attribute => {
     const isNeeded = needsReferrers(attribute)
@@ -29,7 +29,7 @@ export function withReferrerIndexes(before: CatalogState, after: CatalogState): 
     return { ...others, referrers: pendingReferrers(before, attribute) ?? (index++ as IndexNumber) }
   }
   const classes = after.classes.map((cls) => {
-    if (known.has(cls)) return cls
+    if (previous.has(cls)) return cls
     const attributes = cls.attributes.map(indexed)
     return attributes.every((attribute, i) => attribute === cls.attributes[i]) ? cls : { ...cls, attributes }
   })
@@ -74,8 +74,8 @@ export function unfilledReferrers(before: CatalogState, after: CatalogState): Un
   const earlier = new Map(before.classes.flatMap(({ attributes }) => attributes.map((one) => [one.number, one])))
   return changed.flatMap(({ number: cls, attributes }) =>
     attributes.flatMap(({ number: attribute, referrers: index }) => {
-      const known = earlier.get(attribute)
-      const isUnfilled = index !== undefined && known !== undefined && maintainedReferrers(known) !== index
+      const previous = earlier.get(attribute)
+      const isUnfilled = index !== undefined && previous !== undefined && maintainedReferrers(previous) !== index
       return isUnfilled ? [{ cls, attribute, index }] : []
     }),
   )
@@ -84,9 +84,9 @@ export function unfilledReferrers(before: CatalogState, after: CatalogState): Un
 /** Referrer indexes only in the earlier state, whose entries must be purged. */
 export function referrerIndexesDropped(before: CatalogState, after: CatalogState): IndexNumber[] {
   const same = new Set(after.classes)
-  const kept = new Set(after.classes.flatMap(referrerIndexesOf))
+  const remaining = new Set(after.classes.flatMap(referrerIndexesOf))
   return before.classes.flatMap((cls) => {
-    return same.has(cls) ? [] : referrerIndexesOf(cls).filter((number) => !kept.has(number))
+    return same.has(cls) ? [] : referrerIndexesOf(cls).filter((number) => !remaining.has(number))
   })
 }
 

@@ -53,7 +53,7 @@ export function retypeAttribute(
   draft: ClassDraft,
   attribute: DraftAttribute,
   to: TypeSpec,
-  { kept, properties }: RetypedProperties,
+  { converted, properties }: RetypedProperties,
   place: CommandPlace,
 ): Retype | undefined {
   const { catalog, batch } = context
@@ -63,7 +63,7 @@ export function retypeAttribute(
   const from = attribute.spec as TypeSpec
   if (isDeepStrictEqual(from, to)) return constrainAttribute(context, draft, attribute, properties, place)
   const gained = inverseGained(from, to)
-  if (gained !== null) refuseKnownInverse(batch, draft, name, gained, place)
+  if (gained !== null) refuseExistingInverse(batch, draft, name, gained, place)
   const work = retypeWork(from, to, (one, other) => catalog.classByNumber(one)?.isOrInherits(other) === true)
   // Moved elements in embedded objects could not be found by the attribute's old number.
   const isPossible = work !== undefined && (work.kind !== 'move' || draft.isReferenceable)
@@ -72,8 +72,8 @@ export function retypeAttribute(
   draft.needsNewShape = true
   const becomes = work.kind === 'move' ? (batch.nextAttribute++ as AttributeNumber) : number
   const conversion = work.kind !== 'move' && dependsOnRules(from, to) ? 'strict' : undefined
-  const isKept = work.kind === 'none' || (work.kind === 'convert' && work.conversion.isLossless)
-  const isSafe = isKept && isSurelyLooser(to, kept, properties)
+  const isLossless = work.kind === 'none' || (work.kind === 'convert' && work.conversion.isLossless)
+  const isSafe = isLossless && isSurelyLooser(to, converted, properties)
   const settled = isSafe ? properties : settledProperties(properties, context)
   builder.replaceAttribute(draft, attribute, {
     ...attribute,
@@ -106,15 +106,15 @@ export function constrainAttribute(
   context: RetypeContext,
   draft: ClassDraft,
   attribute: DraftAttribute,
-  given: PropertiesOfAttribute | undefined,
+  requested: PropertiesOfAttribute | undefined,
   place: CommandPlace,
 ): Retype | undefined {
   const { name, number, properties: present } = attribute
-  if (isDeepStrictEqual(present, given) && attribute.pendingType === undefined) return undefined
+  if (isDeepStrictEqual(present, requested) && attribute.pendingType === undefined) return undefined
   if (attribute.pendingType !== undefined && !context.isPrepared) throw changingByAnother(draft, name, place)
   const spec = attribute.spec as TypeSpec
-  const isLooser = isSurelyLooser(spec, present, given)
-  const properties = isLooser ? given : settledProperties(given, context)
+  const isLooser = isSurelyLooser(spec, present, requested)
+  const properties = isLooser ? requested : settledProperties(requested, context)
   context.batch.builder.replaceAttribute(draft, attribute, { ...attribute, properties, pendingType: undefined, place })
   draft.isRedefined = true
   const isChecked = !isLooser && context.isValidating !== false
@@ -144,12 +144,12 @@ export function addInverses(context: RetypeContext, draft: ClassDraft, staged: r
   return staged.flatMap(({ description, place, attribute, isNew }) => {
     const { type } = description
     const inverse = (type.elementSpecification ?? type).inverseAttribute
-    const isWanted = typeof inverse === 'string' && inverse !== ''
-    if (isNew || !isWanted || referenceIn(attribute.spec)?.inverseAttribute !== null) return []
+    const namesInverse = typeof inverse === 'string' && inverse !== ''
+    if (isNew || !namesInverse || referenceIn(attribute.spec)?.inverseAttribute !== null) return []
     const to = defineAttribute(builder, draft, description, place)
     if (!isSameButForInverse(attribute.spec, to)) return []
     const { properties } = attribute
-    return retypeAttribute(context, draft, attribute, to, { kept: properties, properties }, place) ?? []
+    return retypeAttribute(context, draft, attribute, to, { converted: properties, properties }, place) ?? []
   })
 }
 
@@ -181,7 +181,7 @@ function inverseGained(from: TypeSpec, to: TypeSpec): AttributeNumber | null {
 }
 
 /** Links of an existing attribute could contradict the references. */
-function refuseKnownInverse(
+function refuseExistingInverse(
   batch: ClassBatch,
   draft: ClassDraft,
   name: string,
@@ -190,8 +190,8 @@ function refuseKnownInverse(
 ): void {
   if (batch.isAdded(inverse)) return
   const partner = batch.builder.declared(inverse)
-  const known = `attribute ${partner?.attribute.name} of class ${partner?.owner.name}`
-  const message = `Class ${draft.name}: attribute ${name} cannot be given ${known} as inverse, which exists already. An inverse is added, under a new name, by the request that gives it to the reference.`
+  const existing = `attribute ${partner?.attribute.name} of class ${partner?.owner.name}`
+  const message = `Class ${draft.name}: attribute ${name} cannot be given ${existing} as inverse, which exists already. An inverse is added, under a new name, by the request that gives it to the reference.`
   throw commandError('InvalidDefinition', message, place)
 }
 

@@ -21,9 +21,9 @@ export class NumbersAhead {
       const missing = count - this.numbers.length
       this.numbers = [...this.numbers, ...(await this.drawAtLeast(missing))]
     }
-    const taken = this.numbers.slice(0, count)
+    const numbers = this.numbers.slice(0, count)
     this.numbers = this.numbers.slice(count)
-    return taken
+    return numbers
   }
 
   private async drawAtLeast(count: number): Promise<readonly bigint[]> {

@@ -3,7 +3,7 @@
  * one fail. A transaction whose commits failed queues for the key of the conflict: it then competes with newcomers only. An active ticket expires,
  * so that a long transaction cannot block it.
  */
-import { queueTurnMsMax } from '../limits.ts'
+import { queueWaitMsMax } from '../limits.ts'
 import type { Store } from '../store/store.ts'
 
 /** A place in a queue. It may be left at any time, even before it is active, which does not let the next one overtake earlier ones. */
@@ -50,7 +50,7 @@ export class ContentionQueue {
   }
 
   enter(key: string): QueueTicket {
-    const ticket = new QueueTicket(this.lasts.get(key)?.over ?? Promise.resolve(), queueTurnMsMax)
+    const ticket = new QueueTicket(this.lasts.get(key)?.over ?? Promise.resolve(), queueWaitMsMax)
     this.lasts.set(key, ticket)
     void ticket.over.then(() => {
       if (this.lasts.get(key) === ticket) this.lasts.delete(key)

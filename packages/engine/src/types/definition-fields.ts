@@ -44,7 +44,7 @@ export function countField(
   throw wrongField(
     field,
     'InvalidDefinition',
-    `is a whole number from ${min} to ${max}, not ${formatForMessage(input)}`,
+    `must be an integer from ${min} to ${max}, not ${formatForMessage(input)}`,
   )
 }
 

@@ -116,15 +116,14 @@ function parseInteger(json: unknown): bigint {
   if (typeof json === 'bigint') return json
   if (typeof json === 'number') {
     if (Number.isInteger(json)) return BigInt(json)
-    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a whole number`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not an integer`)
   }
-  if (typeof json === 'symbol')
-    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a whole number`)
+  if (typeof json === 'symbol') throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not an integer`)
   if (typeof json === 'string' && /^-?\d+$/.test(json)) {
     if (json.length <= digitsMax) return BigInt(json)
     throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} has more digits than any integer type holds`)
   }
-  throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a whole number`)
+  throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an integer`)
 }
 
 function outOfRange(json: unknown, min: number | bigint, max: number | bigint, bits: number): ValueError {

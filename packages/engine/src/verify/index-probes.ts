@@ -68,8 +68,8 @@ const referrersOfCatalogs = new WeakMap<Catalog, ReadonlyMap<IndexNumber, Attrib
 
 /** Attributes with referrer entries, by the numbers of their indexes. */
 function referrersIn(catalog: Catalog): ReadonlyMap<IndexNumber, AttributeFormat> {
-  let known = referrersOfCatalogs.get(catalog)
-  if (known === undefined) {
+  let cached = referrersOfCatalogs.get(catalog)
+  if (cached === undefined) {
     const formats = recordFormats(catalog)
     const found = catalog.classes.flatMap((cls) =>
       cls.definition.attributes.flatMap((attribute): [IndexNumber, AttributeFormat][] => {
@@ -77,8 +77,8 @@ function referrersIn(catalog: Catalog): ReadonlyMap<IndexNumber, AttributeFormat
         return index === undefined ? [] : [[index, formats.of(cls).attribute(attribute.number)]]
       }),
     )
-    known = new Map(found)
-    referrersOfCatalogs.set(catalog, known)
+    cached = new Map(found)
+    referrersOfCatalogs.set(catalog, cached)
   }
-  return known
+  return cached
 }

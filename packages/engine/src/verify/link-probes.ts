@@ -44,18 +44,18 @@ export function probeLinkEntry(context: VerifyContext, key: Bytes, value: Bytes)
     mustExist(objectKey(owner), `a link entry of ${name} belongs to object ${owner}, which does not exist`),
   ]
   const isElementSetting = kind !== linkKind.target || attribute.linkStorage === 'set'
-  const isTold = isElementSetting && attribute.attribute.referrers !== undefined
-  const referrer = isTold ? referrerOfLink(attribute, owner, target, { key }) : undefined
+  const hasReferrerEntry = isElementSetting && attribute.attribute.referrers !== undefined
+  const referrer = hasReferrerEntry ? referrerOfLink(attribute, owner, target, { key }) : undefined
   if (referrer !== undefined) {
     const problem = `object ${owner} is not among those that refer to ${target} by ${name}`
     probes.push(mustHold(Buffer.from(referrer.key), referrer.value, problem))
   }
   const inverse = attribute.linkStorage === 'map' ? null : inverseOf(attribute)
   if (inverse === null) return probes
-  const far = findAttribute(context, inverse)
+  const partner = findAttribute(context, inverse)
   const problem = `object ${owner} has ${target} in ${name}, which does not answer`
-  if (far === undefined) return [...probes, mustExist(objectKey(target), problem)]
-  if (far.linkStorage === undefined) return [...probes, answersToOne(context, entry, inverse, problem)]
+  if (partner === undefined) return [...probes, mustExist(objectKey(target), problem)]
+  if (partner.linkStorage === undefined) return [...probes, answersToOne(context, entry, inverse, problem)]
   probes.push(mustExist(targetKey(target, inverse, owner), problem))
   if (attribute.linkStorage === 'list') probes.push(hasItsOtherKey(entry, name))
   else if (kind !== linkKind.target) context.problems.push(`object ${owner} has an entry of another form in ${name}`)
@@ -103,13 +103,13 @@ const attributesOf = new WeakMap<Catalog, Map<AttributeNumber, AttributeFormat |
 
 /** The attribute as seen from any class that has it. Cached, since every entry needs it. */
 function findAttribute({ catalog }: VerifyContext, number: AttributeNumber): AttributeFormat | undefined {
-  let known = attributesOf.get(catalog)
-  if (known === undefined) {
-    known = new Map()
-    attributesOf.set(catalog, known)
+  let cached = attributesOf.get(catalog)
+  if (cached === undefined) {
+    cached = new Map()
+    attributesOf.set(catalog, cached)
   }
-  if (!known.has(number)) known.set(number, searchAttribute(catalog, number))
-  return known.get(number)
+  if (!cached.has(number)) cached.set(number, searchAttribute(catalog, number))
+  return cached.get(number)
 }
 
 function searchAttribute(catalog: Catalog, number: AttributeNumber): AttributeFormat | undefined {

@@ -30,11 +30,11 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
           : `object ${oid} of class ${format.cls.name} is not in a container of its class`,
     },
   ]
-  const { all, referrers: ofReferences, lists } = indexFormatsOf(format)
+  const { all, referrers: referrerIndexes, lists } = indexFormatsOf(format)
   for (const keyFormat of all) {
     if (keyFormat.index.state !== 'ready') continue
     // Objects older than the attribute refer to nothing by it, and have no entry.
-    if (ofReferences.includes(keyFormat) && extractKeyValues(keyFormat, content.values)[0] === noOid) continue
+    if (referrerIndexes.includes(keyFormat) && extractKeyValues(keyFormat, content.values)[0] === noOid) continue
     const { key: entryKey } = makeIndexKey(keyFormat, content.values, oid)
     probes.push(
       mustHold(entryKey, oidBytes(oid), `object ${oid} has no entry of its own in index ${keyFormat.index.name}`),
@@ -80,10 +80,10 @@ function probeToOne(
   const partner = content.values[attribute.index] as Oid
   if (partner === noOid) return undefined
   const inverse = spec.inverseAttribute
-  const far = recordFormats(context.catalog).byNumber(spec.referencedClass).attribute(inverse)
+  const partnerAttribute = recordFormats(context.catalog).byNumber(spec.referencedClass).attribute(inverse)
   const problem = `object ${oid} refers to ${partner} by ${name}, which does not answer`
-  if (far.linkStorage === 'set') return mustExist(targetKey(partner, inverse, oid), problem)
-  if (far.linkStorage === 'list') {
+  if (partnerAttribute.linkStorage === 'set') return mustExist(targetKey(partner, inverse, oid), problem)
+  if (partnerAttribute.linkStorage === 'list') {
     const position = content.positions[attribute.index]
     if (position === undefined) return mustExist(positionKey(partner, inverse, Buffer.alloc(12)), problem)
     return mustHold(positionKey(partner, inverse, position), oidBytes(oid), problem)

@@ -27,7 +27,7 @@ export async function checkLinks(unit: UnitOfWork): Promise<void> {
   const slice = openTimeSlice()
   await objects.loadAll([...changed.values()].map(({ oid }) => oid))
   for (const links of changed.values()) {
-    const state = objects.known(links.oid)
+    const state = objects.loaded(links.oid)
     if (state === undefined) continue
     const violations = await violationsOf(unit, state, links)
     try {

@@ -59,7 +59,7 @@ export class DeferredChecks {
     await inParts([...this.objects.keys()], objectBatchSize, async (part) => {
       await unit.objects.loadAll(part)
       for (const oid of part) {
-        const state = unit.objects.known(oid)
+        const state = unit.objects.loaded(oid)
         if (state !== undefined) await this.judgeOne(unit, state)
       }
     })

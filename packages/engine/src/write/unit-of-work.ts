@@ -174,7 +174,7 @@ export class UnitOfWork {
   requireObject(oid: Oid): void {
     // Checked once per target, since many objects may refer to the same one.
     if (this.required?.has(oid) === true) return
-    const state = this.objects.known(oid)
+    const state = this.objects.loaded(oid)
     if (state !== undefined && state.stored === undefined) return
     this.transaction.requirePresent(state?.key ?? objectKey(oid))
     this.required ??= new Set()
@@ -214,7 +214,7 @@ export class UnitOfWork {
     const formats = new Map<Oid, ClassFormat>()
     const unknown: Oid[] = []
     await inSlices(oids, (oid) => {
-      const loaded = this.objects.known(oid)
+      const loaded = this.objects.loaded(oid)
       if (loaded !== undefined) formats.set(oid, loaded.format)
       else if (!this.objects.isDeleted(oid)) unknown.push(oid)
     })
@@ -254,7 +254,7 @@ export class UnitOfWork {
    * 4.4.1). Throws InvalidReference.
    */
   async checkReference(target: Oid, referencedClass: ClassNumber, place: ReferenceLocation): Promise<ClassFormat> {
-    const loaded = this.objects.known(target)
+    const loaded = this.objects.loaded(target)
     const cls = loaded === undefined ? await this.classOf(target) : loaded.format.cls
     if (cls === undefined || target === noOid || this.objects.isDeleted(target)) throw this.noSuchObject(target, place)
     if (!cls.isOrInherits(referencedClass)) {

@@ -115,7 +115,7 @@ export class WorkingSet {
   }
 
   /** An object that was loaded or created and is not deleted. */
-  known(oid: Oid): ObjectState | undefined {
+  loaded(oid: Oid): ObjectState | undefined {
     const state = this.find(oid)
     return state === undefined || state.isDeleted ? undefined : state
   }
@@ -127,10 +127,10 @@ export class WorkingSet {
 
   /** Undefined if the object does not exist. */
   async load(oid: Oid): Promise<ObjectState | undefined> {
-    if (this.find(oid) !== undefined) return this.known(oid)
+    if (this.find(oid) !== undefined) return this.loaded(oid)
     const key = objectKey(oid)
     const stored = await this.transaction.readOne(key)
-    if (stored === undefined || this.find(oid) !== undefined) return this.known(oid)
+    if (stored === undefined || this.find(oid) !== undefined) return this.loaded(oid)
     return this.keepLoaded(oid, key, stored)
   }
 

@@ -256,7 +256,7 @@ describe('who waits', () => {
         }
         await other.close()
       },
-      { changeLookMs: 5 },
+      { changePollMs: 5 },
     ))
 
   it('and ends when its signal does', () =>

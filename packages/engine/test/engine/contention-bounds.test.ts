@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { attemptPauseMsMax, commitLockMsMax, commitLocksMax, queueTurnMsMax } from '../../src/limits.ts'
+import { attemptPauseMsMax, commitLockMsMax, commitLocksMax, queueWaitMsMax } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Commit, CommitOutcome, Store } from '../../src/store/store.ts'
 import { classOf, read } from './open-fd.ts'
@@ -183,7 +183,7 @@ it('who waits for an object behind a long transaction waits for the length of a 
     await vi.advanceTimersByTimeAsync(commitLockMsMax)
     await turnsUntil(() => change.outcome !== undefined)
     const another = watched(fd.updateObject(oids[0] as string, { n: 8 }))
-    await vi.advanceTimersByTimeAsync(queueTurnMsMax)
+    await vi.advanceTimersByTimeAsync(queueWaitMsMax)
     await turnsUntil(() => another.outcome !== undefined)
     expect(another.outcome).toBe('done')
     expect(await read(fd, oids[0] as string)).toMatchObject({ n: 8 })

@@ -156,7 +156,7 @@ describe('the gate', () => {
     expect(other.tryEnter()).toBe(true)
   })
 
-  it('is given up after a while, and then open to others', async () => {
+  it('is abandoned after a while, and then open to others', async () => {
     const directory = await temporaryDirectory()
     const [one, other] = [gateTo(directory), gateTo(directory)]
     expect(one.tryEnter()).toBe(true)

@@ -73,7 +73,7 @@ describe('postgres: connections that carry nothing any more and are not closed',
       }
       await expect(store.commit(counted(1))).rejects.toMatchObject({ type: /StoreUnavailable|OutcomeUnknown/ })
       proxy.swallow(false)
-      // A connection that was begun meanwhile is given up by its own time.
+      // A connection that was begun meanwhile is abandoned by its own time.
       await expect.poll(() => valueIn(store, 'a').catch(() => undefined)).toBe('1')
     }))
 
@@ -108,7 +108,7 @@ describe('postgres: of all connections', () => {
     vi.useRealTimers()
   })
 
-  it('those are given up that wait and are silent, with what has been silent as long and has nothing to lose', () => {
+  it('those are abandoned that wait and are silent, with what has been silent as long and has nothing to lose', () => {
     vi.useFakeTimers()
     const watch = new AnswerWatch(1_000)
     const givenUp: string[] = []

@@ -469,7 +469,7 @@ describe('postgres: limits', () => {
     await store.close()
   })
 
-  it('a statement that takes longer than statementMs is given up, and nothing of it is done', async () => {
+  it('a statement that takes longer than statementMs is abandoned, and nothing of it is done', async () => {
     const address = freshAddress()
     const store = await openStore(address)
     await commitChanges(store, put('a', '1'))

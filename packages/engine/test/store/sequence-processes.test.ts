@@ -31,7 +31,7 @@ async function drawsOf(address: string, killedAfter = Number.POSITIVE_INFINITY):
   return draws
 }
 
-/** None is given twice, and each is beyond those that were replied before it was asked for. */
+/** None is specified twice, and each is beyond those that were replied before it was asked for. */
 function expectInOrder(draws: readonly Draw[]): void {
   expect(new Set(draws.map(({ number }) => number)).size).toBe(draws.length)
   const byAsked = [...draws].sort((one, other) => (one.asked < other.asked ? -1 : 1))

@@ -141,7 +141,7 @@ describe.each([
     const iterator = chunks[Symbol.asyncIterator]()
     expect((await iterator.next()).done).not.toBe(true)
     await iterator.return?.()
-    expect(fd.counts().heldBytes).toBe(0)
+    expect(fd.counts().memoryBytes).toBe(0)
     expect(fd.counts().oldestSnapshotMs).toBe(0)
     expect(await rows(fd, 'FROM Person RETURN COUNT()')).toEqual(['{"COUNT()":3000}'])
   })
@@ -165,7 +165,7 @@ describe.each([
     const limited = await open(address, limits)
     const text = 'FROM Person AS a, Person AS b WHERE a.name = b.name ORDER BY b.age RETURN a, b'
     await expect(rows(limited, text)).rejects.toMatchObject({ type: 'LimitExceeded' })
-    expect(limited.counts().heldBytes).toBe(0)
+    expect(limited.counts().memoryBytes).toBe(0)
   })
 
   it('fail with what the holder of their memory throws', async () => {
@@ -179,7 +179,7 @@ describe.each([
     }
     const text = 'FROM Person AS a, Person AS b WHERE a.name = b.name ORDER BY b.age RETURN a, b'
     await expect(rows(fd, text, { memoryHolder })).rejects.toBe(refusal)
-    expect(fd.counts().heldBytes).toBe(0)
+    expect(fd.counts().memoryBytes).toBe(0)
   })
 
   it('run on the event loop while all threads are busy, and where they have many parameters', async () => {
@@ -271,7 +271,7 @@ describe.each([
     // The commit was handed over, and so it is made and reported.
     await expect.poll(() => changes.length).toBe(1)
     expect(await rows(fd, 'FROM Person WHERE name = "killed" RETURN age')).toEqual(['{"age":7}'])
-    expect(fd.counts().heldBytes).toBe(0)
+    expect(fd.counts().memoryBytes).toBe(0)
     expect(fd.counts().oldestSnapshotMs).toBe(0)
   })
 

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { queueTurnMsMax } from '../../src/limits.ts'
+import { queueWaitMsMax } from '../../src/limits.ts'
 import { ContentionQueue, type QueueTicket } from '../../src/transaction/contention-queue.ts'
 import { runs } from '../bytes/property-runs.ts'
 
@@ -29,7 +29,7 @@ const visits = fc.array(
   fc.record({
     atMs: ms(4_000),
     line: fc.constantFrom(...names),
-    needsMs: fc.option(ms(2 * queueTurnMsMax), { nil: undefined }),
+    needsMs: fc.option(ms(2 * queueWaitMsMax), { nil: undefined }),
     goesAfterMs: fc.option(ms(3_000), { nil: undefined }),
   }),
   { maxLength: 25 },
@@ -118,7 +118,7 @@ it('each waits for those before it alone, and for each of them no longer than a 
     }
     await untilQuiet(() => scene.check(line))
     const expected = needs.map((_, i) => {
-      return needs.slice(0, i).reduce((sum, needsMs) => sum + Math.min(needsMs, queueTurnMsMax), 0)
+      return needs.slice(0, i).reduce((sum, needsMs) => sum + Math.min(needsMs, queueWaitMsMax), 0)
     })
     expect(begunAt).toEqual(expected)
   })

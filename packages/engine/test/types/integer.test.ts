@@ -98,11 +98,11 @@ describe('values', () => {
     expect(storedText(wide, '-9007199254740993')).toBe('-9007199254740993')
   })
 
-  it.each([[1.5], [1e-9], [Number.POSITIVE_INFINITY]])('%j is no whole number', (json) => {
+  it.each([[1.5], [1e-9], [Number.POSITIVE_INFINITY]])('%j is not an integer', (json) => {
     for (const definition of [integer, wide]) {
       expectValueRefused(definition, json, {
         type: 'ValueNotAllowed',
-        words: `${formatForMessage(json)} is not a whole number`,
+        words: `${formatForMessage(json)} is not an integer`,
       })
     }
   })

@@ -46,7 +46,7 @@ describe('definition', () => {
     ],
     [
       { ...fixed, fixedLength: 0 },
-      { type: 'InvalidDefinition', path: 'fixedLength', words: 'whole number' },
+      { type: 'InvalidDefinition', path: 'fixedLength', words: 'integer' },
     ],
     [
       { ...fixed, fixedLength: -1 },

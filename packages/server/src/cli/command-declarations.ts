@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander'
 import { addClientCommand, collect } from './client-command.ts'
 
 const attributesHelp =
-  'Attributes are given as name=text or name:=JSON, or all at once as a JSON object: quoted, @file, or - for standard input.'
+  'Attributes are written as name=text or name:=JSON, or all at once as a JSON object: quoted, @file, or - for standard input.'
 
 export function addObjectCommands(program: Command): void {
   addClientCommand(
@@ -150,7 +150,7 @@ export function addWebhookCommand(program: Command): void {
   addClientCommand(
     hooks,
     'dead-letters <name>',
-    'List the dead letters of a webhook: deliveries that were given up.',
+    'List the dead letters of a webhook: deliveries that were abandoned.',
     'listDeadLetters',
   )
   addClientCommand(hooks, 'show <name> <number>', 'Show the content of a dead letter.', 'showDeadLetter')
@@ -270,7 +270,7 @@ export function addIndexCommand(program: Command): void {
 export function addToolCommand(program: Command): void {
   const tools = program.command('tool').description('Run the administrative tools of a server.')
   addClientCommand(tools, 'list', 'List the tools and their flags.', 'listTools', { isServerWide: true })
-  addClientCommand(tools, 'run <tool> [flag...]', 'Run a tool. Flags are given as name=value.', 'runTool')
+  addClientCommand(tools, 'run <tool> [flag...]', 'Run a tool. Flags are written as name=value.', 'runTool')
 }
 
 export function addBenchCommand(program: Command): void {

@@ -31,7 +31,7 @@ export function inCommandWords(message: string): string {
     const there = required[1] === undefined ? '' : `: there are ${required[1]}`
     return `The server has several federated databases; name one ${byFd}${there}.`
   }
-  if (message.startsWith('fdAlias must be given once'))
+  if (message.startsWith('fdAlias must be specified once'))
     return `The name of the federated database is empty: give it ${byFd}.`
   if (message === exportOnlyReads) return 'An export only reads: statements that change something are for ashlar query.'
   const [matched, names = ''] = /^The parameters? ((?:'?\w+(?:=\w+)?'?(?:, | and )?)+)(?= )/.exec(message) ?? []

@@ -58,7 +58,12 @@ export function addRoleCommand(program: Command): void {
     'Add a role with actions (read, write, define, operate, administer) and grants on parts of federated databases.',
     'addRole',
   ).option('--grants-file <file>', grantsHelp)
-  add(roles, 'set <name> [action...]', 'Change a role. Actions or grants that are not given stay unchanged.', 'setRole')
+  add(
+    roles,
+    'set <name> [action...]',
+    'Change a role. Actions or grants that are not specified stay unchanged.',
+    'setRole',
+  )
     .option('--grants-file <file>', grantsHelp)
     .option('--no-actions', 'remove all its actions')
     .option('--no-grants', 'remove all its grants')

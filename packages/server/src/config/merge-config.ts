@@ -121,13 +121,13 @@ function checkImportDir(importDir: string | undefined): void {
 function checkTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts, auth }: Config): void {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     const missing = tlsCert === undefined ? '--tls-cert' : '--tls-key'
-    throw new ConfigError(`TLS requires a certificate and its key; ${missing} is not given.`)
+    throw new ConfigError(`TLS requires a certificate and its key; ${missing} is not specified.`)
   }
   if (tlsClientCa === undefined) {
     if (tlsClientCerts === 'request') return
-    throw new ConfigError('--tls-client-certs requires --tls-client-ca, which is not given.')
+    throw new ConfigError('--tls-client-certs requires --tls-client-ca, which is not specified.')
   }
-  if (tlsCert === undefined) throw new ConfigError('Client certificates require TLS: --tls-cert is not given.')
+  if (tlsCert === undefined) throw new ConfigError('Client certificates require TLS: --tls-cert is not specified.')
   if (auth || tlsClientCerts === 'require') return
   throw new ConfigError('Client certificates require authentication: add --auth, or --tls-client-certs require.')
 }
@@ -137,7 +137,7 @@ function checkProxies({ trustedProxies, proxyHeader }: Config): void {
   if (trustedProxies.length > 0 === (proxyHeader !== undefined)) return
   const missing = proxyHeader === undefined ? '--proxy-header' : '--trusted-proxy'
   throw new ConfigError(
-    `--trusted-proxy and --proxy-header have to be given together, to find the addresses of clients; ${missing} is missing.`,
+    `--trusted-proxy and --proxy-header must be specified together, to find the addresses of clients; ${missing} is missing.`,
   )
 }
 

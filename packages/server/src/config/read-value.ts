@@ -186,7 +186,7 @@ export function readLimits(value: unknown, name: string): Partial<Limits> {
     const least = limitsOffAtZero.includes(limit) ? 0 : 1
     if (typeof bound === 'number' && Number.isInteger(bound) && bound >= least) continue
     throw new ConfigError(
-      `${name}: ${limit} is a ${least === 0 ? '' : 'positive '}whole number, not ${JSON.stringify(bound)}.`,
+      `${name}: ${limit} must be ${least === 0 ? 'an' : 'a positive'} integer, not ${JSON.stringify(bound)}.`,
     )
   }
   return limits as Partial<Limits>

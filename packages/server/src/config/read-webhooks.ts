@@ -130,5 +130,5 @@ function readCount(value: unknown, what: string): number {
   if (value === undefined) return changesUsual
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= webhookChangesMax)
     return value as number
-  throw new ConfigError(`${what} is a whole number from 1 to ${webhookChangesMax}, not ${JSON.stringify(value)}.`)
+  throw new ConfigError(`${what} must be an integer from 1 to ${webhookChangesMax}, not ${JSON.stringify(value)}.`)
 }

@@ -293,14 +293,17 @@ export function booleanParam({ query }: OperationRequest, name: string, isDefaul
   if (value === undefined) return isDefault
   if (value === 'false' || value === '"false"') return false
   if (value === 'true' || value === '"true"') return true
-  throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, as true or false.`)
+  throw new AshlarError('MalformedValue', `The parameter ${name} must be specified once, as true or false.`)
 }
 
 export function isolationParam({ query: { isolation } }: OperationRequest): Isolation | undefined {
   if (isolation === undefined) return undefined
   const level = isolations.find((one) => one === isolation)
   if (level !== undefined) return level
-  throw new AshlarError('MalformedValue', `The parameter isolation must be given once, as ${isolations.join(' or ')}.`)
+  throw new AshlarError(
+    'MalformedValue',
+    `The parameter isolation must be specified once, as ${isolations.join(' or ')}.`,
+  )
 }
 
 /** Returns true for `Prefer: respond-async` (RFC 7240). */

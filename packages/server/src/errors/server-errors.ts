@@ -10,7 +10,7 @@ interface ServerErrorEntry {
 /** Stable names, which are never renamed or reused. */
 export const serverErrors = {
   FederatedDatabaseRequired: { status: 400, title: 'The request names no federated database' },
-  MalformedAlias: { status: 400, title: 'fdAlias is empty or given twice' },
+  MalformedAlias: { status: 400, title: 'fdAlias is empty or specified twice' },
   UnknownParameter: { status: 400, title: 'The URL has a parameter that the operation does not know' },
   MalformedUrl: { status: 400, title: 'The URL is malformed' },
   Unauthenticated: { status: 401, title: 'Authentication is required' },

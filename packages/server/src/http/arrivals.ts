@@ -1,7 +1,7 @@
 /** Accepts new connections before it serves them, and serves them round-robin by address, so that no address delays another. */
 import type { Server, Socket } from 'node:net'
 import { FairQueues, noteArrival } from '@ashlar/engine'
-import { arrivalIterationsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
+import { arrivalIterationsPerOther, servedOnArrivalMax, servedPerIterationMax } from '../limits.ts'
 
 /**
  * Call before other connection listeners are added, which are called for each connection once it is served. Node accepts connections in their order,
@@ -55,7 +55,7 @@ export function scheduleByAddress(server: Server): void {
   }
 
   function serveSome(): void {
-    for (let left = servedInATurnMax; left > 0; left--) serveOne(first.next() ?? nextOther())
+    for (let left = servedPerIterationMax; left > 0; left--) serveOne(first.next() ?? nextOther())
   }
 
   /** Alternates between the address with the fewest connections and round-robin, so that new clients do not starve an address. */

@@ -22,22 +22,22 @@ export interface Bodies {
 }
 
 /**
- * Decompresses bodies, and reads them as long as there is capacity; the rest wait, unread, up to `bodyTurnMsMax` (contract 1.5.12). A request
+ * Decompresses bodies, and reads them as long as there is capacity; the rest wait, unread, up to `bodyWaitMsMax` (contract 1.5.12). A request
  * releases its share when it ends. Small bodies are not counted, since the number of connections bounds them.
  */
 export function limitBodies({
   bodiesBytesMax,
   bodiesValuesMax,
-  bodyTurnMsMax,
-}: Pick<ServerLimits, 'bodiesBytesMax' | 'bodiesValuesMax' | 'bodyTurnMsMax'>): Bodies {
+  bodyWaitMsMax,
+}: Pick<ServerLimits, 'bodiesBytesMax' | 'bodiesValuesMax' | 'bodyWaitMsMax'>): Bodies {
   const room = new BodyRoom(
     bodiesBytesMax,
-    bodyTurnMsMax,
+    bodyWaitMsMax,
     `The request bodies in progress already take the maximum of ${bodiesBytesMax} bytes (bodiesBytesMax).`,
   )
   const values = new BodyRoom(
     bodiesValuesMax,
-    bodyTurnMsMax,
+    bodyWaitMsMax,
     `The request bodies in progress already have the maximum of ${bodiesValuesMax} values (bodiesValuesMax).`,
   )
   return {

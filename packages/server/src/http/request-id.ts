@@ -33,7 +33,7 @@ export function requestIdOf(request: HttpRequest, { identity, bounds, credential
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !visibleCharacters.test(key)) {
-    const message = 'Idempotency-Key must be given once and must have 1 to 255 visible ASCII characters.'
+    const message = 'Idempotency-Key must be specified once and must have 1 to 255 visible ASCII characters.'
     throw new AshlarError('MalformedRequest', message)
   }
   const { method, url, headers, bodyDigest } = request

@@ -133,7 +133,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     name: 'ashlar_held_bytes',
     type: 'gauge',
     help: 'Memory accounted to statements and transactions in progress (limit: statementsBytesMax).',
-    read: ({ databases }) => one(Math.max(0, ...[...databases.values()].map(({ heldBytes }) => heldBytes))),
+    read: ({ databases }) => one(Math.max(0, ...[...databases.values()].map(({ memoryBytes }) => memoryBytes))),
   },
   {
     name: 'ashlar_statement_threads',

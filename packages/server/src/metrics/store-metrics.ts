@@ -177,7 +177,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   perWebhook(
     'ashlar_webhook_dead_letters',
     'gauge',
-    'Dead letters: deliveries that were given up, kept until they are redelivered or dropped.',
+    'Dead letters: deliveries that were abandoned, kept until they are redelivered or dropped.',
     ({ deadLetters }) => deadLetters,
   ),
   perWebhook('ashlar_webhook_disabled', 'gauge', '1 if the webhook is disabled until it is resumed.', ({ disabled }) =>

@@ -48,5 +48,5 @@ export const auditOperations: readonly ServiceOperation[] = [
 function limitOf({ query }: OperationRequest): number {
   const limit = query.limit === undefined ? defaultLimit : Number(query.limit)
   if (Number.isInteger(limit) && limit >= 1 && limit <= auditPageMax) return limit
-  throw new AshlarError('MalformedValue', `limit must be a whole number from 1 to ${auditPageMax}.`)
+  throw new AshlarError('MalformedValue', `limit must be an integer from 1 to ${auditPageMax}.`)
 }

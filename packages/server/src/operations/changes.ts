@@ -86,11 +86,11 @@ function readRequest({ query, headers, replyType, caller, fd }: FdRequest): Chan
   const since = last === undefined ? (textParam(query, 'since') ?? 'first') : String(last)
   const include = textParam(query, 'include') ?? 'values'
   if (include !== 'values' && include !== 'keys') {
-    throw new AshlarError('MalformedValue', 'The parameter include must be given once, as values or keys.')
+    throw new AshlarError('MalformedValue', 'The parameter include must be specified once, as values or keys.')
   }
   const limit = query.limit === undefined ? defaultLimit : Number(query.limit)
   if (!Number.isInteger(limit) || limit < 1 || limit > changesPageMax) {
-    throw new AshlarError('MalformedValue', `The parameter limit must be a whole number from 1 to ${changesPageMax}.`)
+    throw new AshlarError('MalformedValue', `The parameter limit must be an integer from 1 to ${changesPageMax}.`)
   }
   const user = caller.userOn(fd.alias)
   const attributes = textParam(query, 'attributes')?.split(',')
@@ -108,7 +108,7 @@ function readRequest({ query, headers, replyType, caller, fd }: FdRequest): Chan
 function textParam(query: FdRequest['query'], name: string): string | undefined {
   const value = query[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
-  throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, and not be empty.`)
+  throw new AshlarError('MalformedValue', `The parameter ${name} must be specified once, and not be empty.`)
 }
 
 /** Returns milliseconds. Throws MalformedValue. */

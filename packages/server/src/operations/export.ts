@@ -40,7 +40,7 @@ function readOptions(request: OperationRequest): ExportOptions {
     const value = request.query[name]
     if (value === undefined) continue
     if (typeof value !== 'string' || value === '') {
-      throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, and must not be empty.`)
+      throw new AshlarError('MalformedValue', `The parameter ${name} must be specified once, and must not be empty.`)
     }
     texts[name] = value
   }

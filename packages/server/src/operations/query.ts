@@ -176,10 +176,10 @@ function isExplained(explain: unknown): boolean {
 
 function explainOf({ query: { explain, format }, replyType }: OperationRequest): ExplainRequest | undefined {
   if (explain !== undefined && !(typeof explain === 'string' && Object.hasOwn(explainWords, explain))) {
-    throw new AshlarError('MalformedValue', 'The parameter explain must be given once, as true, false or analyze.')
+    throw new AshlarError('MalformedValue', 'The parameter explain must be specified once, as true, false or analyze.')
   }
   if (format !== undefined && format !== 'json' && format !== 'text') {
-    throw new AshlarError('MalformedValue', 'The parameter format must be given once, as json or text.')
+    throw new AshlarError('MalformedValue', 'The parameter format must be specified once, as json or text.')
   }
   const isAnalyzed = explain === undefined ? undefined : explainWords[explain]
   if (isAnalyzed === undefined) {

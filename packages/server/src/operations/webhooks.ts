@@ -20,7 +20,7 @@ function hooksOf({ service: { webhooks } }: FdRequest): Webhooks {
 function numberOf(request: FdRequest): number {
   const text = param(request, 'number')
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new ServerError('DeadLetterNotFound', `The number of a dead letter is a whole number from 1, not '${text}'.`)
+  throw new ServerError('DeadLetterNotFound', `The number of a dead letter must be an integer from 1, not '${text}'.`)
 }
 
 function afterOf({ query }: FdRequest): number {

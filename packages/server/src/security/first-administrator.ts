@@ -23,7 +23,7 @@ export async function makeFirstAdministrator(
   if (configured !== undefined)
     return `The administrator '${administrator}' was created, with the password of ${sourceOf(environment)}.\n`
   return (
-    `The administrator '${administrator}' was created; its password, which is shown this once: ${password}\n` +
+    `The administrator '${administrator}' was created; its password, which is displayed only once: ${password}\n` +
     `Next: sign in with it, or create a token for a program: ashlar token create --name <name> --role writer\n`
   )
 }

@@ -8,23 +8,23 @@ const fdActions = ['read', 'write', 'define'] as const satisfies readonly Action
 /** The rights of a caller on a federated database, as far as they affect replies. */
 export interface ReplyRights {
   /** Permissions on the entire federated database. */
-  readonly whole: readonly string[]
+  readonly actions: readonly string[]
   /** Identifies the permissions on parts of it. */
   readonly policy?: string
 }
 
 /** Undefined for all rights. */
 export function rightsOn(caller: Caller, alias: string): ReplyRights | undefined {
-  const whole = fdActions.filter((action) => caller.may(action, alias))
-  if (whole.length === fdActions.length) return undefined
+  const actions = fdActions.filter((action) => caller.may(action, alias))
+  if (actions.length === fdActions.length) return undefined
   const policy = policyThatCounts(caller, alias)
-  return policy === undefined ? { whole } : { whole, policy: policyId(policy) }
+  return policy === undefined ? { actions } : { actions, policy: policyId(policy) }
 }
 
 /** Returns true if callers with `now` may get a reply made with `before`. Different grants may hide more, even if they look wider. */
 export function coverRights(now: ReplyRights | undefined, before: ReplyRights | undefined): boolean {
   if (now === undefined) return true
-  if (before?.whole.every((action) => now.whole.includes(action)) !== true) return false
+  if (before?.actions.every((action) => now.actions.includes(action)) !== true) return false
   return before.policy === undefined || before.policy === now.policy
 }
 

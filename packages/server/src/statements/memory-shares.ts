@@ -3,7 +3,7 @@ import type { MemoryHolder } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import type { Limits } from '../limits.ts'
 
-type ShareLimits = Pick<Limits, 'statementsBytesMax' | 'heldPercentPerCallerMax' | 'heldPercentPerConnectionMax'>
+type ShareLimits = Pick<Limits, 'statementsBytesMax' | 'memoryPercentPerCallerMax' | 'memoryPercentPerConnectionMax'>
 
 interface Share {
   bytes: number
@@ -27,14 +27,14 @@ export class MemoryShares {
 
   /** `own`: bytes already held by the request. Throws TooManyRequests, and then takes nothing. */
   take(caller: string, connection: object, bytes: number, own: number): void {
-    const { heldPercentPerCallerMax, heldPercentPerConnectionMax } = this.limits
+    const { memoryPercentPerCallerMax, memoryPercentPerConnectionMax } = this.limits
     const callerShare = this.callers.get(caller) ?? { bytes: 0 }
     const connectionShare = this.connections.get(connection) ?? { bytes: 0 }
     // A single request has only the limits of a request.
     if (callerShare.bytes > own) {
-      this.check(callerShare, bytes, heldPercentPerCallerMax, 'heldPercentPerCallerMax')
+      this.check(callerShare, bytes, memoryPercentPerCallerMax, 'memoryPercentPerCallerMax')
       if (connectionShare.bytes > own)
-        this.check(connectionShare, bytes, heldPercentPerConnectionMax, 'heldPercentPerConnectionMax')
+        this.check(connectionShare, bytes, memoryPercentPerConnectionMax, 'memoryPercentPerConnectionMax')
     }
     this.callers.set(caller, callerShare)
     this.connections.set(connection, connectionShare)
@@ -58,7 +58,7 @@ export class MemoryShares {
     if (percentMax >= 100) return
     const left = this.limits.statementsBytesMax - (this.bytes - share.bytes)
     if (share.bytes + bytes <= (left * percentMax) / 100) return
-    const whose = limit === 'heldPercentPerCallerMax' ? 'the caller' : 'the connection'
+    const whose = limit === 'memoryPercentPerCallerMax' ? 'the caller' : 'the connection'
     const message = `The requests of ${whose} would hold more than ${percentMax} percent of the memory that others leave (${limit}); memory is released when some of them have ended, and their replies have been read.`
     throw new ServerError('TooManyRequests', message)
   }

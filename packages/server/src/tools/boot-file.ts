@@ -59,7 +59,7 @@ export function readBootFile(flags: unknown): { readonly bootFile: string | unde
     if (typeof value !== 'string' || value === '')
       throw fault('MalformedValue', `The flag ${name} must be a string.`, name)
     if (bootFile !== undefined && bootFile !== value) {
-      throw fault('MalformedRequest', 'The flag bootFile is given twice, with different values.', name)
+      throw fault('MalformedRequest', 'The flag bootFile is specified twice, with different values.', name)
     }
     bootFile = value
   }

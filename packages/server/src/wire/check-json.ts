@@ -30,7 +30,7 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 const nouns: Readonly<Record<string, string>> = {
   string: 'a string',
-  integer: 'a whole number',
+  integer: 'an integer',
   number: 'a number',
   boolean: 'true or false',
   null: 'null',

@@ -25,7 +25,7 @@ export const WebhookRecord = Type.Object(
     failingSince: time('When the delivery that is due was first tried.'),
     nextAttemptAt: time('When it is tried again.'),
     deliveredAt: time('When the last delivery was taken.'),
-    deadLetters: Type.Integer({ description: 'Deliveries that were given up, which are kept.' }),
+    deadLetters: Type.Integer({ description: 'Deliveries that were abandoned, which are kept.' }),
   },
   { description: 'A receiver of changes, and the state of its deliveries.' },
 )
@@ -33,13 +33,13 @@ export const WebhookRecord = Type.Object(
 export const DeadLetterSummary = Type.Object(
   {
     number: Type.Integer({ description: 'The number that identifies it.' }),
-    at: Type.String({ description: 'When it was given up.' }),
+    at: Type.String({ description: 'When it was abandoned.' }),
     attempts: Type.Integer(),
     error: Type.String({ description: 'Why the last attempt failed.' }),
     id: Type.String({ description: 'The webhook-id of the attempts.' }),
     changes: Type.Integer(),
   },
-  { description: 'A delivery that was given up.' },
+  { description: 'A delivery that was abandoned.' },
 )
 
 export const DeadLetter = Type.Object(
@@ -47,5 +47,5 @@ export const DeadLetter = Type.Object(
     ...DeadLetterSummary.properties,
     body: Type.String({ description: 'As it was sent.' }),
   },
-  { description: 'A delivery that was given up, with its content.' },
+  { description: 'A delivery that was abandoned, with its content.' },
 )

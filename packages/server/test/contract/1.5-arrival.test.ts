@@ -16,7 +16,7 @@ const usual = {
   connectionsPerAddressMax: 5_000,
   bodiesBytesMax: 256 * 2 ** 20,
   bodiesValuesMax: 2_000_000,
-  bodyTurnMsMax: 5_000,
+  bodyWaitMsMax: 5_000,
 }
 const servers: ServerUnderTest[] = []
 
@@ -92,8 +92,8 @@ rule('1.5.11', 'connections beyond the limits are refused, and taken again once 
 })
 
 /** One that has sent all of a body but its last byte, and how it goes on. */
-async function holdRoom(bodyTurnMsMax: number) {
-  const server = await serverWith({ bodyBytesMax: 200_000, bodiesBytesMax: 200_000, bodyTurnMsMax })
+async function holdRoom(bodyWaitMsMax: number) {
+  const server = await serverWith({ bodyBytesMax: 200_000, bodiesBytesMax: 200_000, bodyWaitMsMax })
   const fd = new FdUnderTest(server, 'one')
   await fd.define(classOf('Text', { a: 'string' }))
   const body = (letters: number) => JSON.stringify({ class: 'Text', attributes: { a: 'x'.repeat(letters) } })
@@ -123,7 +123,7 @@ rule('1.5.12', 'bodies under way have bounded room: others are refused when thei
 })
 
 rule('1.5.12', 'the values of bodies under way are bounded too', async () => {
-  const server = await serverWith({ bodiesValuesMax: 20_000, bodyTurnMsMax: 300 })
+  const server = await serverWith({ bodiesValuesMax: 20_000, bodyWaitMsMax: 300 })
   const path = new FdUnderTest(server, 'one').at('/v1/query')
   const parameters = { list: Array.from({ length: 15_000 }, (_, i) => 100_000 + i) }
   const doubled = `LET x = 'abcdefgh'; ${'LET x = $x + $x; '.repeat(20)}`

@@ -56,6 +56,6 @@ rule('1.5.19', 'a caller who is known counts as itself from whatever address, ot
 
 rule(['1.5.19', '1.5.2'], 'the limit is off by 0, which no other limit can be', () => {
   expect(readLimits({ callerRequestsPerSecondMax: 0 }, 'limits')).toEqual({ callerRequestsPerSecondMax: 0 })
-  expect(() => readLimits({ callerRequestsPerSecondMax: -1 }, 'limits')).toThrow('is a whole number, not -1')
-  expect(() => readLimits({ statementsMax: 0 }, 'limits')).toThrow('is a positive whole number, not 0')
+  expect(() => readLimits({ callerRequestsPerSecondMax: -1 }, 'limits')).toThrow('must be an integer, not -1')
+  expect(() => readLimits({ statementsMax: 0 }, 'limits')).toThrow('must be a positive integer, not 0')
 })

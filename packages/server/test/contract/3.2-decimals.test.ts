@@ -143,7 +143,7 @@ rule('3.2.21', 'beside other numbers', async () => {
 rule('3.2.22', 'nothing is rounded', async () => {
   await classOfPrices('Kept', ['12.50'])
   expect(await refusal('UPDATE Kept SET price TO price * 1.19')).toContain('price')
-  expect(await refusal('UPDATE Kept SET count TO price')).toContain('whole number')
+  expect(await refusal('UPDATE Kept SET count TO price')).toContain('integer')
   expect(await query('UPDATE Kept SET price TO ROUND(price * 1.19, 2) RETURN price')).toEqual([{ price: '14.88' }])
 })
 

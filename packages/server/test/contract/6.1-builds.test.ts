@@ -73,7 +73,7 @@ rule(['6.1.24', '8.1.7'], 'a server that is killed, or stops, while it builds', 
   await fd.server.remove()
 })
 
-rule('6.1.20', 'two servers on one store: one key is given once, and each sees what the other did', async () => {
+rule('6.1.20', 'two servers on one store: one key is specified once, and each sees what the other did', async () => {
   const place = temporaryDirectory()
   const words = ['--fd', `fleet=lmdb:${place}`]
   const servers = [await startServer({ words }), await startServer({ words })]

@@ -51,7 +51,7 @@ async function tellsApart(type: Record<string, unknown>, rows: string[][]): Prom
   // The same for an attribute of an embedded object, over objects that exist.
   await fd.index(`${name}Part`, name, true, 'part.a')
   await refused()
-  // A key that is given up is free, and one that is taken on is not.
+  // A key that is abandoned is free, and one that is taken on is not.
   for (const oid of oids) await fd.remove(oid)
   expect(await entryCount(`${name}Part`)).toBe(0)
   for (const [value = ''] of rows) expect((await post(value)).status).toBe(201)

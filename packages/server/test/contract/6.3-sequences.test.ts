@@ -70,7 +70,7 @@ rule(['6.3.4', '6.3.6'], 'NEXT gives numbers, outside of transactions', async ()
   await expectRefused("SHOW NEXT('last')", 409, 'SequenceExhausted')
 })
 
-rule('6.3.5', 'no number is given twice, whoever asks at the same time', async () => {
+rule('6.3.5', 'no number is specified twice, whoever asks at the same time', async () => {
   await rows('CREATE SEQUENCE many')
   const drawn: number[] = []
   const draw = async (): Promise<void> => {

@@ -161,8 +161,8 @@ rule(['9.1.10', '8.1.2'], 'the settings are read, and what cannot be is told in 
   expect(() => readCertificates({ nmae: 'CN' }, 'certificates')).toThrow('has no field nmae. Did you mean name?')
   expect(() => readCertificates({ name: 'cn' }, 'certificates')).toThrow('CN, email, DNS or URI, not "cn"')
   const tls = { tlsCert: 'a', tlsKey: 'b' }
-  expect(() => mergeConfig([{ tlsClientCa: 'c', auth: true }])).toThrow('--tls-cert is not given')
+  expect(() => mergeConfig([{ tlsClientCa: 'c', auth: true }])).toThrow('--tls-cert is not specified')
   expect(() => mergeConfig([{ ...tls, tlsClientCa: 'c' }])).toThrow('add --auth, or --tls-client-certs require')
-  expect(() => mergeConfig([{ ...tls, tlsClientCerts: 'require' }])).toThrow('--tls-client-ca, which is not given')
+  expect(() => mergeConfig([{ ...tls, tlsClientCerts: 'require' }])).toThrow('--tls-client-ca, which is not specified')
   expect(mergeConfig([{ ...tls, tlsClientCa: 'c', tlsClientCerts: 'require' }]).certificates).toEqual(everyRight)
 })

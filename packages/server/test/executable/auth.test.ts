@@ -8,7 +8,7 @@ import { rule } from '../contract/rule.ts'
 import { basic } from '../unit/open-secure-server.ts'
 import { type Started, start, temporaryDirectory } from './process.ts'
 
-const madePassword = /shown this once: (\S+)/
+const madePassword = /displayed only once: (\S+)/
 
 async function run(words: readonly string[], directory: string): Promise<string> {
   const { code, stdout, stderr } = await start(words, {}, directory).ended
@@ -60,7 +60,7 @@ rule(
     server.child.kill('SIGTERM')
     const { stdout } = await server.ended
     const password = madePassword.exec(stdout)?.[1] ?? ''
-    expect(stdout.match(/shown this once/g)).toHaveLength(1)
+    expect(stdout.match(/displayed only once/g)).toHaveLength(1)
     expect(password).toHaveLength(24)
     expect(server.log()).not.toContain(password)
     const again = start(['serve', '--auth', '--port', '0'], { ASHLAR_ADMIN_PASSWORD: 'is not looked at' }, directory)

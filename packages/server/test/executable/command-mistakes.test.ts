@@ -43,10 +43,10 @@ it('an output that cannot be written is refused before the command does anything
   expect(readdirSync(directory)).toEqual(['file'])
 })
 
-it('an attribute that is given twice is refused', async () => {
+it('an attribute that is specified twice is refused', async () => {
   const before = await numberOfCars()
   const { code, stderr } = await run(['create', 'Car', 'plate=A', 'plate:="B"'])
-  expect([code, stderr]).toEqual([exitCodes.usage, 'ashlar: The attribute plate is given twice.\n'])
+  expect([code, stderr]).toEqual([exitCodes.usage, 'ashlar: The attribute plate is specified twice.\n'])
   expect(await numberOfCars()).toBe(before)
 })
 

@@ -62,7 +62,7 @@ it.each([
   ['csv', Buffer.from('\ufeffplate,n\nA,1\n', 'utf16le'), 'The file is UTF-16, and not UTF-8.'],
   ['csv.gz', gzipSync(`plate,n\n${rows.join('\n')}\n`).subarray(0, 5_000), 'is damaged or cut off'],
   ['parquet', 'PAR1 and nothing else', 'cannot be read as Parquet'],
-  ['ndjson', '{"plate":"H","n":1e400}\n', 'Line 1: Class Car, attribute n: "1e400" is not a whole number'],
+  ['ndjson', '{"plate":"H","n":1e400}\n', 'Line 1: Class Car, attribute n: "1e400" is not an integer'],
   ['parquet', '', 'cannot be read as Parquet: it is empty'],
 ])('bad data in %s, %#', async (ending, content, told) => {
   const directory = folder({ [`in.${ending}`]: content })

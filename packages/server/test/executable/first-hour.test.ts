@@ -134,7 +134,7 @@ describe('ashlar bench', () => {
     ]) {
       expect(await server.run(['bench', ...words])).toMatchObject({
         code: 2,
-        stderr: expect.stringMatching(/is a whole number from/),
+        stderr: expect.stringMatching(/must be an integer from/),
       })
     }
   })

@@ -256,7 +256,7 @@ test('a type that the mapping gives takes numbers as files have them, and a valu
     code: exitCodes.invalid,
     stdout: '',
     stderr:
-      'ashlar: Line 3: Class Refused, attribute n: "x" is not a whole number. Correct the file, or skip such records with --rejects <file>. Nothing was imported.\n',
+      'ashlar: Line 3: Class Refused, attribute n: "x" is not an integer. Correct the file, or skip such records with --rejects <file>. Nothing was imported.\n',
   })
   expect((await run(['export', 'Refused'])).code).toBe(exitCodes.notFound)
 })

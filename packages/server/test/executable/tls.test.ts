@@ -49,7 +49,7 @@ it('a certificate without its key, and files that cannot be used, are told in a 
   const alone = await start(['serve', '--port', '0', '--tls-cert', cert]).ended
   expect(alone).toMatchObject({
     code: 1,
-    stderr: 'ashlar: TLS requires a certificate and its key; --tls-key is not given.\n',
+    stderr: 'ashlar: TLS requires a certificate and its key; --tls-key is not specified.\n',
   })
   const absent = await start(['serve', '--port', '0', '--tls-cert', cert, '--tls-key', join(place, 'none')]).ended
   expect(absent.code).toBe(1)

@@ -39,7 +39,7 @@ async function endsByItself(secure: Secure, pieces: Iterable<Buffer>): Promise<v
   expect((await ask(other, 'GET', '/v1')).status).toBe(200)
 }
 
-rule('9.5.7', 'requests that are given up as they are made (rapid reset, CVE-2023-44487)', async () => {
+rule('9.5.7', 'requests that are abandoned as they are made (rapid reset, CVE-2023-44487)', async () => {
   const secure = await openSecure()
   const make = (i: number): Buffer => {
     const stream = 2 * i + 1

@@ -271,7 +271,7 @@ rule('9.1.8', 'keys that are there for something else sign nothing', async () =>
   }
 })
 
-rule('9.1.8', 'an issuer that is silent, or dribbles, is given up after its time', async () => {
+rule('9.1.8', 'an issuer that is silent, or dribbles, is abandoned after its time', async () => {
   const key = await newKey('k1')
   const issuing = await openIssuer(key)
   const dribbling: NodeJS.Timeout[] = []

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FairQueues } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
 import { scheduleByAddress } from '../../src/http/arrivals.ts'
-import { arrivalIterationsPerOther, servedInATurnMax, servedOnArrivalMax } from '../../src/limits.ts'
+import { arrivalIterationsPerOther, servedOnArrivalMax, servedPerIterationMax } from '../../src/limits.ts'
 
 class Connection extends EventEmitter {
   destroyed = false
@@ -44,7 +44,7 @@ function open(): { readonly served: Connection[]; accept(address: string): Conne
 describe('connections', () => {
   it('are served so many in a turn of the event loop, and read only then', async () => {
     const { served, accept } = open()
-    const all = Array.from({ length: 5 * servedInATurnMax }, () => accept('a'))
+    const all = Array.from({ length: 5 * servedPerIterationMax }, () => accept('a'))
     expect(served).toEqual([])
     // In the first turn it is not known yet whether more arrive.
     await nextTurn()
@@ -55,7 +55,7 @@ describe('connections', () => {
       await nextTurn()
       counts.push(served.length - before)
     }
-    expect(counts).toEqual([...Array(4).fill(servedInATurnMax), servedInATurnMax - 1])
+    expect(counts).toEqual([...Array(4).fill(servedPerIterationMax), servedPerIterationMax - 1])
     expect(served).toEqual(all)
     expect(all.every(({ isRead }) => isRead)).toBe(true)
   })

@@ -100,7 +100,7 @@ it('a keyword that would not be looked at is refused', () => {
 it.each([
   [{ type: 'string', minLength: 1 }, '', 'must not be empty'],
   [{ type: 'string' }, 1, 'must be a string'],
-  [{ type: 'integer' }, 1.5, 'must be a whole number'],
+  [{ type: 'integer' }, 1.5, 'must be an integer'],
   [{ type: 'boolean' }, 'x', 'must be true or false'],
   [{ enum: ['a', 'b', 'c'] }, 'd', 'must be "a", "b" or "c"'],
   [{ anyOf: [{ const: 'ashlar' }, { const: 'objectivity' }] }, '', 'must be "ashlar" or "objectivity"'],

@@ -125,7 +125,7 @@ const elsewhere: readonly (keyof Limits)[] = [
     'receiptRemovalMs',
     'bodiesBytesMax',
     'bodiesValuesMax',
-    'bodyTurnMsMax',
+    'bodyWaitMsMax',
     'headersMsMax',
     'requestMsMax',
   ] as const),
@@ -143,14 +143,14 @@ const elsewhere: readonly (keyof Limits)[] = [
   ...(['lineBytesMax', 'bulkNamesMax'] as const),
   ...(['atomicLoadObjectsMax', 'atomicLoadEntriesMax', 'atomicLoadBytesMax'] as const),
   // Of the change feed.
-  ...(['changeFollowersMax', 'changeFollowersPerCallerMax', 'changeHeartbeatMs', 'changeLookMs'] as const),
+  ...(['changeFollowersMax', 'changeFollowersPerCallerMax', 'changeHeartbeatMs', 'changePollMs'] as const),
   // Of temporary files, which only statements use that exceed another limit.
   ...(['statementDiskBytesMax', 'statementsDiskBytesMax'] as const),
   // Of webhooks: contract 2.5.
   ...(['webhookTimeoutMs', 'webhookRetryMsMin', 'webhookRetryMsMax'] as const),
   ...(['changeLogMs', 'changeLogBytesMax', 'changeLogRemovalMs', 'liveRowsMax'] as const),
   // Of several requests: memory-shares.test.ts.
-  ...(['heldPercentPerCallerMax', 'heldPercentPerConnectionMax'] as const),
+  ...(['memoryPercentPerCallerMax', 'memoryPercentPerConnectionMax'] as const),
   // Of users: 9.1-shares.test.ts.
   'passwordChangesPerHourMax',
   // Off, unless it is configured.

@@ -108,15 +108,15 @@ rule('1.5.21', 'a client of HTTP/2 that opens no window, on one connection or se
 })
 
 rule('1.5.21', 'a share is of what others leave, and the only request of a caller has none', () => {
-  const limits = { statementsBytesMax: 1_000, heldPercentPerCallerMax: 75, heldPercentPerConnectionMax: 50 }
+  const limits = { statementsBytesMax: 1_000, memoryPercentPerCallerMax: 75, memoryPercentPerConnectionMax: 50 }
   const shares = new MemoryShares(limits)
   const of = (caller: string, connection: object = {}) => shares.holder(() => caller, connection)
   const [first, second] = [of('a'), of('a')]
   first.take(900)
-  expect(() => second.take(1)).toThrow(/of the caller .* 75 percent .*heldPercentPerCallerMax/)
+  expect(() => second.take(1)).toThrow(/of the caller .* 75 percent .*memoryPercentPerCallerMax/)
   first.giveBack(500)
   second.take(350)
-  expect(() => second.take(1)).toThrow(/heldPercentPerCallerMax/)
+  expect(() => second.take(1)).toThrow(/memoryPercentPerCallerMax/)
   // However many take all that they may, the next one may have three quarters of what is left.
   for (const [name, room] of [
     ['b', 187],
@@ -125,13 +125,13 @@ rule('1.5.21', 'a share is of what others leave, and the only request of a calle
   ] as const) {
     of(name).take(1)
     const more = of(name)
-    expect(() => more.take(room)).toThrow(/heldPercentPerCallerMax/)
+    expect(() => more.take(room)).toThrow(/memoryPercentPerCallerMax/)
     more.take(room - 1)
   }
   const connection = {}
   const [one, other, third] = [of('e', connection), of('e', connection), of('e', {})]
   one.take(1)
-  expect(() => other.take(2)).toThrow(/of the connection .* 50 percent .*heldPercentPerConnectionMax/)
+  expect(() => other.take(2)).toThrow(/of the connection .* 50 percent .*memoryPercentPerConnectionMax/)
   third.take(1)
   expect(shares.size).toBe(5)
   for (const holder of [one, third]) holder.giveBack(1)

@@ -10,7 +10,7 @@ import { type Gate, makeGate, rowChunk, stubQuery } from './stub-query.ts'
 
 const query =
   'POST /v1/query HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 6\r\n\r\nSHOW 1'
-const limits = { bodyBytesMax: 200_000, bodiesBytesMax: 200_000, bodyTurnMsMax: 50 }
+const limits = { bodyBytesMax: 200_000, bodiesBytesMax: 200_000, bodyWaitMsMax: 50 }
 
 let server: OpenServer
 let log: Record<string, unknown>[]

@@ -7,7 +7,7 @@ import { openServer } from './open-server.ts'
 it('1.5.14 a large reply is refused while others fill the room, and what they took is given back', async () => {
   const { app, federatedDatabases } = await openServer({
     // One caller may take all.
-    limits: { statementsBytesMax: 100 * 2 ** 20, heldPercentPerCallerMax: 100 },
+    limits: { statementsBytesMax: 100 * 2 ** 20, memoryPercentPerCallerMax: 100 },
   })
   const [fd] = federatedDatabases
   await fd?.defineClasses(

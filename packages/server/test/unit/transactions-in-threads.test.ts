@@ -146,7 +146,7 @@ describe('transactions in threads', () => {
   })
 
   it('wait for room for the values of their bodies, as bodies that are parsed here', async () => {
-    const limits = { bodiesValuesMax: 20_000, bodyTurnMsMax: 100 }
+    const limits = { bodiesValuesMax: 20_000, bodyWaitMsMax: 100 }
     const { app } = await openInThreads({ limits })
     await send(
       app,
@@ -285,7 +285,7 @@ describe('transactions in threads', () => {
     await expect.poll(async () => (await listed()).length).toBe(1)
     sent.destroy()
     await expect.poll(async () => (await listed()).length).toBe(0)
-    await expect.poll(() => federatedDatabases[0]?.counts().heldBytes).toBe(0)
+    await expect.poll(() => federatedDatabases[0]?.counts().memoryBytes).toBe(0)
     expect(await gadgets(app)).toBe(500)
   })
 

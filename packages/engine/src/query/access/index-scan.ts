@@ -214,7 +214,7 @@ export class IndexScan implements OidAccess {
     let count = 0
     const mayQualify = context.isRemote ? this.filter?.forRun(evaluation) : undefined
     for (const [i, range] of (await this.ranges(evaluation, context)).entries()) {
-      if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isYieldDue) await context.turn()
+      if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isYieldDue) await context.yieldToEventLoop()
       // Reading the entry is as fast as counting it.
       if (range.isOneKey) count++
       else count += await context.countEntries(range, max - count, mayQualify)
@@ -241,7 +241,7 @@ export class IndexScan implements OidAccess {
     if (!ranges.every(({ isOneKey }) => isOneKey)) {
       const mayQualify = this.filter?.forRun(evaluation)
       for (const [i, range] of ranges.entries()) {
-        if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isYieldDue) await context.turn()
+        if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isYieldDue) await context.yieldToEventLoop()
         yield* entriesOf(range, context, plan, batch, mayQualify)
       }
       return

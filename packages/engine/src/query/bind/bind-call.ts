@@ -166,7 +166,7 @@ export function checkedOperand(operand: Bound, kind: OperandKind, name: string, 
   if (operand.type.kind === 'null' || fitsOperand(kind, operand.type)) return operand
   const expected = {
     number: 'a number',
-    integer: 'a whole number',
+    integer: 'an integer',
     text: 'a text',
     day: 'a date',
     moment: 'a date',

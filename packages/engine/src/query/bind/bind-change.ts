@@ -145,9 +145,9 @@ function refuseSameTargets(actions: readonly BoundAction[], binder: Binder): voi
     const steps = targetSteps(target, binder.text)
     const paths = steps.map((_step, i) => JSON.stringify(steps.slice(0, i + 1)))
     const path = paths.pop() as string
-    if (fullTargets.has(path)) throw binder.error(target.span, `${target.text} is given two values`)
+    if (fullTargets.has(path)) throw binder.error(target.span, `${target.text} has two values`)
     if (withParts.has(path) || paths.some((outer) => fullTargets.has(outer))) {
-      throw binder.error(target.span, `${target.text} is given a value as a whole, and one in part`)
+      throw binder.error(target.span, `${target.text} has both a value for all of it and one for a part`)
     }
     fullTargets.add(path)
     for (const outer of paths) withParts.add(outer)
@@ -239,7 +239,7 @@ export function bindUpsert(statement: UpsertStatement, binder: Binder): BoundUps
     const found = assignments.find((assignment) => assignment.path.map(({ number }) => number).join() === path.join())
     if (found !== undefined) return found
     const key = keyPaths.find((candidate) => candidate.path.join() === path.join())
-    throw binder.error(statement, `the key attribute ${key?.name.text} is given no value`)
+    throw binder.error(statement, `the key attribute ${key?.name.text} has no value`)
   })
   return { cls, index, assignments, keys }
 }

@@ -268,7 +268,7 @@ function addProperty(
   span: Span,
   binder: Binder,
 ): void {
-  if (field in properties) throw binder.error(span, `${field} is given twice`)
+  if (field in properties) throw binder.error(span, `${field} is specified twice`)
   properties[field] = json
 }
 
@@ -311,7 +311,7 @@ function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
         binder,
       )
     }
-    if (field in definition) throw binder.error({ start, end }, `the setting ${name} is given twice`)
+    if (field in definition) throw binder.error({ start, end }, `the setting ${name} is specified twice`)
     definition[field] = settingValue(field, setting, of)
   }
   return definition

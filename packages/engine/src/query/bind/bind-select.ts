@@ -234,7 +234,7 @@ export function bindLimit(limit: LimitClause | undefined, scope: Scope, binder: 
   if (limit.kind === 'while') return { kind: 'while', expression: bindWhere(limit.expression, scope, binder) }
   const count = binder.bind(limit.expression, scope)
   if (count.type.kind === 'integer' && isConstant(count)) return { kind: 'count', expression: count }
-  throw binder.error(limit.expression, 'a number of rows is a whole number that is the same for all of them')
+  throw binder.error(limit.expression, 'a number of rows must be an integer that is the same for all of them')
 }
 
 /** For DISTINCT, the reference to nothing is null. */

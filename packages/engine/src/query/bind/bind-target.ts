@@ -37,7 +37,7 @@ export function collectionTarget(expression: Expression, scope: Scope, binder: B
   const isWithinElement = target.elements?.kind === 'index' && target.within.length > 0
   if (isMany(target.type) && isOne && (target.elements === undefined || isWithinElement)) {
     if (!isWithinElement || target.type.kind === 'collection') return target
-    throw binder.error(expression, `${target.text} is a map of one element: SET the map as a whole`)
+    throw binder.error(expression, `${target.text} is a map of one element: SET the whole map`)
   }
   throw binder.error(expression, `${target.text} is not one collection`)
 }

@@ -130,7 +130,7 @@ export function bindAssignments(
     const { target, start, end } = assignment
     const path = bindTarget(target, cls, assignment, binder)
     const name = target.join('.')
-    if (seen.has(name)) throw binder.error(assignment, `attribute ${name} is given twice`)
+    if (seen.has(name)) throw binder.error(assignment, `attribute ${name} is specified twice`)
     seen.add(name)
     const { type } = path.at(-1) as BoundAttribute
     const what = `attribute ${name} of class ${cls.name}`

@@ -210,7 +210,7 @@ export function assignable(bound: Bound, type: ValueType, what: string, binder: 
   if (hasFractions(value.type) && isIntegral(type)) {
     throw binder.error(
       bound,
-      `${what} is ${aTypeName(type)}: a number with a fraction, however small, is not a whole number`,
+      `${what} is ${aTypeName(type)}: a number with a fraction, however small, is not an integer`,
     )
   }
   if (fits(value.type, type, isConstant(value))) return value

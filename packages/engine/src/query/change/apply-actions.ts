@@ -63,7 +63,7 @@ async function applyAction(
   await unit.objects.loadAll(values.owners)
   const operand = once(() => operandOf(changeContext, action, values))
   for (const oid of values.owners) {
-    const state = unit.objects.known(oid)
+    const state = unit.objects.loaded(oid)
     if (state === undefined) {
       unit.requireNoObject(oid)
       continue

@@ -94,7 +94,7 @@ async function evaluateRest<R, T>(batch: Batch<R, T>, from: number): Promise<T[]
   let at = from
   for (;;) {
     while (at < (positions ?? rows).length) {
-      await context.turn()
+      await context.yieldToEventLoop()
       at = attempt(batch, positions, at)
     }
     if (batch.pending.length === 0) return results

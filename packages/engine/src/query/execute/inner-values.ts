@@ -11,7 +11,7 @@ interface EnclosingContext {
   readonly isRemote: boolean
   readonly probe: unknown
   readonly script: { readonly memory: RequestMemory; readonly limits: { readonly statementBytesMax: number } }
-  turn(): Promise<void>
+  yieldToEventLoop(): Promise<void>
 }
 
 interface PendingRun {
@@ -54,7 +54,7 @@ export class InnerValues implements InnerReader {
     const batchSize = isRemote && probe === undefined ? concurrentRuns : 1
     for (let at = 0; at < pending.length; at += batchSize) {
       await this.runTogether(pending.slice(at, at + batchSize))
-      await this.enclosing.turn()
+      await this.enclosing.yieldToEventLoop()
     }
   }
 

@@ -286,7 +286,7 @@ export class StatementContext {
   }
 
   /** Yields where the time slice is over. Unlike `yieldIfDue`, caches are not trimmed, so it is safe within a batch. Throws like `check`. */
-  async turn(): Promise<void> {
+  async yieldToEventLoop(): Promise<void> {
     checkRunning(this.script)
     await this.script.slice.yieldIfDue()
   }

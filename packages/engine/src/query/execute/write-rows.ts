@@ -160,7 +160,7 @@ export async function* writeRows<R>(
         isSent = true
       }
       // Short rows that are slow to compute may never fill a chunk, so time is checked independently of chunks.
-      if (written % rowsPerTimeCheck === 0 && context.isYieldDue) await context.turn()
+      if (written % rowsPerTimeCheck === 0 && context.isYieldDue) await context.yieldToEventLoop()
     }
     context.wroteRows(rows.length)
     // The first rows are sent without waiting for a full chunk.

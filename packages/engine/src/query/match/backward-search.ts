@@ -1,6 +1,6 @@
 /** Searches back from the ends of paths and prunes the forward search, never doing more work than it, so both cost at most twice the cheaper one. */
 import { isMemoryRefused } from '../../budget/request-memory.ts'
-import { farSideEdgesMax } from '../../limits.ts'
+import { backwardEdgesMax } from '../../limits.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
@@ -107,7 +107,7 @@ export abstract class BackwardSearch {
       const count = await edges.count(view, max)
       await this.advance(count - counted, operator)
       counted = count
-      if (count < max || count > farSideEdgesMax) break
+      if (count < max || count > backwardEdgesMax) break
     }
     return counted
   }
@@ -168,7 +168,7 @@ export abstract class BackwardSearch {
     const { countBatch, countedPerEdge } = this.balance
     const count = yield* this.edges.countInSteps(view, countBatch, countedPerEdge)
     this.edgesRetained += count
-    if (this.edgesRetained > farSideEdgesMax) return false
+    if (this.edgesRetained > backwardEdgesMax) return false
     this.bytes += count * reachedBytes
     this.flow.context.hold(0, count * reachedBytes)
     return true

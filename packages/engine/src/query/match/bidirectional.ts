@@ -1,5 +1,5 @@
 /** Bidirectional search for shortest paths along one edge pattern between two objects, expanding the side with fewer edges ahead. */
-import { farSideEdgesMax } from '../../limits.ts'
+import { backwardEdgesMax } from '../../limits.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { BackwardSearch } from './backward-search.ts'
@@ -89,7 +89,7 @@ export class BidirectionalSearch {
     if (this.expansion.context.isRemote || Math.max(startObjects, endObjects) > comparedObjectsMax)
       return isStartSmaller
     const [fewer, more] = isStartSmaller ? [fromStart, fromEnd] : [fromEnd, fromStart]
-    for (let max = fewEdges; max <= farSideEdgesMax; max *= edgesStep) {
+    for (let max = fewEdges; max <= backwardEdgesMax; max *= edgesStep) {
       const edges = await this.edgesAhead(fewer, max)
       const others = await this.edgesAhead(more, edges)
       if (others < edges) return !isStartSmaller

@@ -153,7 +153,7 @@ async function* walksOver(
     // The last edge either leads to the bound end or fails, which its OID alone decides.
     if (walk.length + 1 >= edge.max && isToBound && !isBoundEnd(expansion, row, step.neighbour)) continue
     // Possibly none of the edges leads to a row, so the loop itself must yield.
-    if ((++followed & clockCheckMask) === 0 && context.isYieldDue) await context.turn()
+    if ((++followed & clockCheckMask) === 0 && context.isYieldDue) await context.yieldToEventLoop()
     const edgeObjectOids = edge.edgeObject !== undefined && step.edge.edgeData !== undefined ? [step.edge.edgeData] : []
     const [view, edgeObject] = await evaluateRows(context, [step.neighbour, ...edgeObjectOids], (oid) =>
       reader.object(oid),

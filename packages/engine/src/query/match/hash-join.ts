@@ -74,7 +74,7 @@ async function* joined(
         const qualifying = await qualified(predicates, found, flow)
         operator.returned += qualifying.length
         if (qualifying.length > 0) yield qualifying
-        if (context.isYieldDue) await context.turn()
+        if (context.isYieldDue) await context.yieldToEventLoop()
       }
       const pause = context.yieldIfDue()
       if (pause !== undefined) await pause
@@ -185,7 +185,7 @@ class HashTable {
     for (const key of items.keys()) {
       for (const item of items.get(key) ?? []) {
         await addItem(onDisk, key, item)
-        if (context.isYieldDue) await context.turn()
+        if (context.isYieldDue) await context.yieldToEventLoop()
       }
     }
     await onDisk.spill()

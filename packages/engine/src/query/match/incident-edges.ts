@@ -1,5 +1,5 @@
 /** The edges of one pattern that are incident to an object: its own references, and references to it. */
-import { farSideEdgesMax } from '../../limits.ts'
+import { backwardEdgesMax } from '../../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
@@ -168,9 +168,9 @@ export class IncidentEdges {
 
   /** Counts the edges at the object up to a limit. Yields the cost of counting more than `few`: counting `countedPerEdge` edges costs one. */
   async *countInSteps(view: ObjectView, few: number, countedPerEdge: number): AsyncGenerator<number, number> {
-    for (let max = few; ; max = Math.min(max * countsStep, farSideEdgesMax + 1)) {
+    for (let max = few; ; max = Math.min(max * countsStep, backwardEdgesMax + 1)) {
       const count = await this.count(view, max)
-      if (count < max || max > farSideEdgesMax) return count
+      if (count < max || max > backwardEdgesMax) return count
       yield Math.ceil(count / countedPerEdge)
     }
   }
@@ -233,7 +233,7 @@ export class IncidentEdges {
   ): Promise<void> | undefined {
     for (let i = first; i < oids.length; i++) {
       if (i > first && i % edgesPerClockCheck === 0 && this.context.isYieldDue) {
-        return this.context.turn().then(() => this.addEach(view, link, oids, steps, i))
+        return this.context.yieldToEventLoop().then(() => this.addEach(view, link, oids, steps, i))
       }
       steps.push(new LinkStep(view, link, oids[i] as Oid, undefined, undefined))
     }

@@ -69,7 +69,7 @@ async function* joined(
         yield found
         found = []
       }
-      if (flow.context.isYieldDue) await flow.context.turn()
+      if (flow.context.isYieldDue) await flow.context.yieldToEventLoop()
     }
     if (found.length > 0) yield found
     found = []

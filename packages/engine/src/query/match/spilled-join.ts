@@ -73,7 +73,7 @@ export async function* spilledProduct(
         const qualifying = await qualified(predicates, pairs, flow)
         operator.returned += qualifying.length
         if (qualifying.length > 0) yield qualifying
-        if (flow.context.isYieldDue) await flow.context.turn()
+        if (flow.context.isYieldDue) await flow.context.yieldToEventLoop()
       }
     }
   }
@@ -230,7 +230,7 @@ class Pairs {
       if (sorted.isFull) await sorted.settle()
     }
     await sorted.settle()
-    if (flow.context.isYieldDue) await flow.context.turn()
+    if (flow.context.isYieldDue) await flow.context.yieldToEventLoop()
   }
 }
 

@@ -147,7 +147,7 @@ export class BufferedValues extends RowsOnDisk {
     for (const value of values) {
       onDisk.addNumbered(onDisk.count, itemRow(value))
       if (onDisk.isFull) await onDisk.settle()
-      if (this.context.isYieldDue) await this.context.turn()
+      if (this.context.isYieldDue) await this.context.yieldToEventLoop()
     }
     await onDisk.settle()
   }

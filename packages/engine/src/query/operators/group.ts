@@ -214,7 +214,7 @@ class Groups<R> implements RowConsumer<R> {
       this.addByKey(key, rows[i] as R, operands, undefined)
       this.rowCount++
       if (this.onDisk !== undefined && this.isWriteDue(this.onDisk)) await this.write(this.onDisk)
-      if ((i & timeCheckMask) === timeCheckMask && context.isYieldDue) await context.turn()
+      if ((i & timeCheckMask) === timeCheckMask && context.isYieldDue) await context.yieldToEventLoop()
     }
     return evaluated.length
   }

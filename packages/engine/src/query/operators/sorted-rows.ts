@@ -278,7 +278,8 @@ export class SortedRows<R> {
       const wait = merged.advance()
       if (wait !== undefined) await wait
       if (rows.length === batchRows || bytes >= batchBytes) break
-      if ((rows.length & timeCheckMask) === timeCheckMask && this.context.isYieldDue) await this.context.turn()
+      if ((rows.length & timeCheckMask) === timeCheckMask && this.context.isYieldDue)
+        await this.context.yieldToEventLoop()
     }
     return rows
   }

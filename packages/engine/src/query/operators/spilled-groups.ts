@@ -78,7 +78,7 @@ export async function* groupsOnDisk<R>(
         const { accumulators } = group
         if (output.windows === undefined) accumulate(accumulators, aggregates, output.aggregates, evaluation, hold)
         else restore(accumulators, output.aggregates, hold)
-        if (context.isYieldDue) await context.turn()
+        if (context.isYieldDue) await context.yieldToEventLoop()
       }
     }
     if (group !== undefined) await finish(group)

@@ -62,7 +62,7 @@ export class SpilledWindows<R> {
         to.add(keyBuffer, number, { row: undefined, aggregates: values }, length)
         if (to.isFull) await to.settle()
       }
-      if ((at & timeCheckMask) === timeCheckMask && flow.context.isYieldDue) await flow.context.turn()
+      if ((at & timeCheckMask) === timeCheckMask && flow.context.isYieldDue) await flow.context.yieldToEventLoop()
     }
   }
 
@@ -163,7 +163,7 @@ export class SpilledWindows<R> {
         if (wait !== undefined) await wait
         if (tracker.isNewPartition(merged)) totals.begin()
         totals.add(merged.row.aggregates)
-        if ((rows++ & timeCheckMask) === timeCheckMask && context.isYieldDue) await context.turn()
+        if ((rows++ & timeCheckMask) === timeCheckMask && context.isYieldDue) await context.yieldToEventLoop()
       }
     }
     if (rows > 0) await endPeers()
@@ -184,7 +184,7 @@ export class SpilledWindows<R> {
       }
       to.addNumbered(row.order, { row: undefined, aggregates: readers.results(row, peerTotals) })
       if (to.isFull) await to.settle()
-      if ((rows & timeCheckMask) === timeCheckMask && context.isYieldDue) await context.turn()
+      if ((rows & timeCheckMask) === timeCheckMask && context.isYieldDue) await context.yieldToEventLoop()
     }
     await to.end()
   }

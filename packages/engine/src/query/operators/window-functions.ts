@@ -131,7 +131,7 @@ async function endOf(
   let to = from + 1
   while (to < sorted.length && isSame(first, sorted[to] as WindowRow)) {
     to++
-    if (to % rowsPerTimeCheck === 0 && context.isYieldDue) await context.turn()
+    if (to % rowsPerTimeCheck === 0 && context.isYieldDue) await context.yieldToEventLoop()
   }
   return to
 }
@@ -153,7 +153,7 @@ async function resultsOfPartition(work: WindowRun, from: number, to: number): Pr
     for (let row = at; row < peers.to; row++) {
       const result = results[(sorted[row] as WindowRow).position] as unknown[]
       result[plan.index] = accumulator === undefined ? resultOf(work, row, { from, to }, peers, denseRank) : total
-      if (row % rowsPerTimeCheck === 0 && context.isYieldDue) await context.turn()
+      if (row % rowsPerTimeCheck === 0 && context.isYieldDue) await context.yieldToEventLoop()
     }
     at = peers.to
   }
@@ -193,7 +193,7 @@ async function runningTotal(work: WindowRun, accumulator: Accumulator, { from, t
   for (let row = from; row < to; row++) {
     const value = sorted[row]?.values[2 * ordinal] ?? null
     context.hold(0, addValue(accumulator, plan, value, evaluation), 'windows')
-    if (row % rowsPerTimeCheck === 0 && context.isYieldDue) await context.turn()
+    if (row % rowsPerTimeCheck === 0 && context.isYieldDue) await context.yieldToEventLoop()
   }
   const result = totalOf(accumulator, fraction)
   if (Array.isArray(result)) context.hold(0, elementBytes * (result.length + 1), 'windows')

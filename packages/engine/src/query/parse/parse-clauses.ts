@@ -121,7 +121,7 @@ export function parseLateClauses(cursor: TokenCursor, clauses: Clauses, isLimite
 export function parseOrder(cursor: TokenCursor, before: OrderClauses, isLimited: boolean): OrderClauses {
   let { orderBy, skip, take } = before
   if (cursor.isWord('ORDER') && cursor.isWord('BY', 1)) {
-    if (orderBy.length > 0) throw cursor.mistaken('ORDER BY is given twice')
+    if (orderBy.length > 0) throw cursor.mistaken('ORDER BY is specified twice')
     if (skip !== undefined || take !== undefined) throw cursor.mistaken('ORDER BY stands before SKIP and TAKE')
     cursor.takeWords('ORDER', 'BY')
     orderBy = cursor.list(() => parseOrderItem(cursor))
@@ -132,7 +132,7 @@ export function parseOrder(cursor: TokenCursor, before: OrderClauses, isLimited:
     if (!isSkip && !cursor.isWord('TAKE') && !cursor.isWord('LIMIT')) break
     const word = cursor.next()
     if ((isSkip ? skip : take) !== undefined) {
-      throw syntaxError(cursor.text, word, `${word.text.toUpperCase()} is given twice`)
+      throw syntaxError(cursor.text, word, `${word.text.toUpperCase()} is specified twice`)
     }
     const kind = cursor.takeWord('WHILE') ? 'while' : 'count'
     const limit: LimitClause = { kind, expression: parseExpression(cursor), ...cursor.spanFrom(start) }

@@ -213,7 +213,7 @@ function misplaced(cursor: TokenCursor, source: Source, { where, groupBy, orderB
   const isGrouped = isOrdered || groupBy.length > 0
   if (cursor.isWord('WHERE') && (isGrouped || where !== undefined)) {
     const message =
-      where === undefined ? 'WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE' : 'WHERE is given twice'
+      where === undefined ? 'WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE' : 'WHERE is specified twice'
     return syntaxError(cursor.text, cursor.peek(), message)
   }
   if (cursor.isWord('ORDER') && isLimited) return cursor.mistaken('ORDER BY stands before SKIP and TAKE')

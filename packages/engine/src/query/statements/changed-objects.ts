@@ -118,7 +118,7 @@ export async function changeQualifying(
 
 /** The change was computed from the object's view, so both must be of one revision. Throws ReadSkew if they are not. */
 function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectView): void {
-  const state = unit.objects.known(oid)
+  const state = unit.objects.loaded(oid)
   const stored = state?.stored
   const isSeen = stored !== undefined && Buffer.compare(commitIdOf(stored), commitIdOf(record)) === 0
   if (!isSeen && !unit.objects.isDeleted(oid)) {

@@ -111,7 +111,7 @@ function keyOf({ assignments, keys }: BoundUpsert, changes: readonly AttributeCh
   return keys.map((key) => {
     const value = assignedValue(changes[assignments.indexOf(key)]?.change)
     if (!isNullOf((key.path.at(-1) as BoundAttribute).type, value)) return value
-    throw queryError(text, key, `a key attribute of UPSERT is given a value, not null`)
+    throw queryError(text, key, `a key attribute of UPSERT must have a value other than null`)
   })
 }
 

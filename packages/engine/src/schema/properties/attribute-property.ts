@@ -78,7 +78,7 @@ export function defineCount(field: string, input: unknown): number {
   const isDigits = typeof input === 'string' && /^\d{1,15}$/.test(input)
   const count = isDigits || typeof input === 'bigint' ? Number(input) : input
   if (typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= countMax) return count
-  throw invalidProperty(field, `is a whole number from 0 to ${countMax}, not ${formatForMessage(input)}`)
+  throw invalidProperty(field, `must be an integer from 0 to ${countMax}, not ${formatForMessage(input)}`)
 }
 
 const countMax = 1_000_000_000

@@ -21,11 +21,11 @@ export interface Check {
 }
 
 /** Returns undefined for an empty list. Throws ValueError. */
-export function defineChecks(given: unknown): readonly Check[] | undefined {
-  if (!Array.isArray(given) || given.length > checksMax) {
+export function defineChecks(input: unknown): readonly Check[] | undefined {
+  if (!Array.isArray(input) || input.length > checksMax) {
     throw invalidProperty('checks', `is an array of at most ${checksMax} checks`)
   }
-  const checks = given.map((one: unknown, i) => {
+  const checks = input.map((one: unknown, i) => {
     try {
       return defineCheck(one)
     } catch (error) {
@@ -41,13 +41,13 @@ export function defineChecks(given: unknown): readonly Check[] | undefined {
   return checks.length === 0 ? undefined : checks
 }
 
-function defineCheck(given: unknown): Check {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw checkError(`a check is an object, not ${formatForMessage(given)}`, [])
+function defineCheck(input: unknown): Check {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw checkError(`a check is an object, not ${formatForMessage(input)}`, [])
   }
-  const unknown = Object.keys(given).find((field) => !checkFields.includes(field))
+  const unknown = Object.keys(input).find((field) => !checkFields.includes(field))
   if (unknown !== undefined) throw checkError(`a check has no field ${formatForMessage(unknown)}`, [unknown])
-  const { name, expression, message } = given as Readonly<Record<string, unknown>>
+  const { name, expression, message } = input as Readonly<Record<string, unknown>>
   if (typeof name !== 'string' || !nameForm.test(name)) {
     throw checkError(`the name of a check is letters, digits and _, not ${formatForMessage(name)}`, ['name'])
   }

@@ -17,7 +17,7 @@ export class GrantedLock implements CommitLock {
     this.grant = grant
   }
 
-  get isHeld(): boolean {
+  get isActive(): boolean {
     return this.state === 'held'
   }
 

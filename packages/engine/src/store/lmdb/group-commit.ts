@@ -132,7 +132,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
   return {
     commit(commit) {
       const { lock } = commit
-      if (lock instanceof GrantedLock && lock.isHeld) return lock.commit(commit)
+      if (lock instanceof GrantedLock && lock.isActive) return lock.commit(commit)
       // The lock's holder waits for this commit.
       if (commit.isReservation === true) grantedLock?.release()
       // An exception rejects the promise.

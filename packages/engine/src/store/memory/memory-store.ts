@@ -65,7 +65,7 @@ export async function openMemoryStore(): Promise<Store> {
     async commit(commit) {
       assert(!isClosed, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, capabilities)
-      const isByHolder = lock?.isHeld === true && commit.lock === lock
+      const isByHolder = lock?.isActive === true && commit.lock === lock
       if (commit.isReservation === true) lock?.release()
       // Applied asynchronously, as on a disk: other commits may come between the call and its result.
       const outcome = (isByHolder ? Promise.resolve() : lastCommit).then(() => counted(counts, apply(commit)))
@@ -100,7 +100,7 @@ function counted(counts: CommitCounts, outcome: CommitOutcome): CommitOutcome {
 }
 
 class MemoryLock implements CommitLock {
-  isHeld = false
+  isActive = false
   private timer: NodeJS.Timeout | undefined
   private end!: () => void
   readonly ended = new Promise<void>((resolve) => {
@@ -108,13 +108,13 @@ class MemoryLock implements CommitLock {
   })
 
   hold(): this {
-    this.isHeld = true
+    this.isActive = true
     this.timer = setTimeout(() => this.release(), commitLockMsMax)
     return this
   }
 
   release(): void {
-    this.isHeld = false
+    this.isActive = false
     clearTimeout(this.timer)
     this.end()
   }

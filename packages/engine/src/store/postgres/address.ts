@@ -212,6 +212,6 @@ function wholeNumber(name: string, value: string, min: number, max: number, loca
   if (/^\d+$/.test(value) && number >= min && number <= max) return number
   throw new PlaceRefused(
     'wrongPlace',
-    `The store address ${location} has ${name}='${value}'; it is a whole number of ${min} to ${max}.`,
+    `The store address ${location} has ${name}='${value}'; it must be an integer from ${min} to ${max}.`,
   )
 }

@@ -107,7 +107,7 @@ export class LockingReadTimeout extends Error {
 /** The connection was closed since the server did not respond; the outcome of the statement is unknown. */
 export class NotAnswered extends Error {
   constructor(limitMs: number) {
-    super(`the database server has not answered for ${limitMs} ms, so that the connection was given up`)
+    super(`the database server has not answered for ${limitMs} ms, so that the connection was abandoned`)
   }
 }
 

@@ -58,7 +58,7 @@ describe('the first rows', () => {
   })
 
   flightsTest(
-    'in an order that has few of those that qualify: the order is given up soon, and all are scanned',
+    'in an order that has few of those that qualify: the order is abandoned soon, and all are scanned',
     async (db) => {
       const text = 'FROM Flight WHERE elapsedMinutes < 21 ORDER BY distance DESC TAKE 10 RETURN *'
       const { entries } = await touchedBy(db, text)

@@ -115,7 +115,7 @@ describe('SET by commas', () => {
 
   queryTest('of one target twice, or of a whole and its part, is refused', shop, async (db) => {
     for (const [actions, column, message] of [
-      ['SET age TO 1, age TO 2', 29, "'age' is given two values"],
+      ['SET age TO 1, age TO 2', 29, "'age' has two values"],
       ['SET age TO 1 SET `age` TO 2', 32, 'two values'],
       ['SET age TO 1, name TO name, Shop.Client::age TO 2', 43, 'two values'],
       ['SET address.zip TO 1, address . zip TO 2', 37, 'two values'],

@@ -171,7 +171,7 @@ describe('operators on collections', () => {
       'IS_EMPTY(5)': [10, /IS_EMPTY takes a collection, not an integer/],
       'COUNT(5, 6)': [1, /COUNT/],
       '1 IN 5': [6, /IN is followed by a collection/],
-      "1 IN LIST{'a'}": [6, /whole number/],
+      "1 IN LIST{'a'}": [6, /integer/],
     })
   })
 })

@@ -165,7 +165,7 @@ describe('decimals', () => {
       'CAST(null AS Decimal)': null,
     })
     await expectRefusals(db, {
-      'CAST(1 AS Decimal{Precision: 39})': [11, /precision is a whole number from 1 to 38, not 39/],
+      'CAST(1 AS Decimal{Precision: 39})': [11, /precision must be an integer from 1 to 38, not 39/],
       'CAST(1 AS Decimal{Scale: Large})': [11, /scale is a number/],
       'CAST(1 AS Decimal{Storage: B8})': [11, /a Decimal has no setting 'Storage'; it has Precision, Scale/],
       'CAST(true AS Decimal)': [1, /a boolean cannot be cast to decimal/],
@@ -185,7 +185,7 @@ describe('decimals', () => {
   queryTest('are stored exactly, or refused', [goods, three], async (db) => {
     const refused = async (text: string): Promise<string> => (await db.failure(text, parameters)).message
     expect(await refused('UPDATE Good SET price TO price * 1.19')).toContain('more than 2 digits behind the point')
-    expect(await refused("UPDATE Good WHERE name = 'a' SET count TO price")).toContain('12.50 is not a whole number')
+    expect(await refused("UPDATE Good WHERE name = 'a' SET count TO price")).toContain('12.50 is not an integer')
     expect(await refused('CREATE Good {price: $exact}')).toContain(digits)
     expect(await refused('CREATE Good {price: 123456789}')).toContain('more than 8 digits before the point')
     const set = "UPDATE Good WHERE name = 'a' SET price TO ROUND(price * 1.19, 2), count TO price * 2, weight TO price"

@@ -42,12 +42,12 @@ queryTest('are no integers', setUp, async (db) => {
     expect({ text, type, message }).toEqual({
       text,
       type: 'QueryError',
-      message: expect.stringMatching(/a number with a fraction, however small, is not a whole number/),
+      message: expect.stringMatching(/a number with a fraction, however small, is not an integer/),
     })
   }
   for (const point of [{ i: parameters.tiny }, { whole: [parameters.tiny] }]) {
     const { type, message } = await db.failure('UPDATE Measure SET point TO $point', { point })
-    expect([type, message]).toEqual(['ValueNotAllowed', expect.stringMatching(/0\.0 is not a whole number/)])
+    expect([type, message]).toEqual(['ValueNotAllowed', expect.stringMatching(/0\.0 is not an integer/)])
   }
   expect(await db.rows('FROM Measure RETURN i, wide, all, point')).toEqual([
     { i: 1, wide: 1, all: [], point: { i: 0, r: 0, whole: [] } },

@@ -147,7 +147,7 @@ describe('math functions', () => {
       'PI(1)': [1, /PI takes 0 operands, not 1/],
       'RAND(1)': [1, /RAND takes 0 operands/],
       'ATAN2(1)': [1, /ATAN2 takes 2 operands, not 1/],
-      'ROUND(1.5, 0.5)': [12, /ROUND takes a whole number, not a real/],
+      'ROUND(1.5, 0.5)': [12, /ROUND takes an integer, not a real/],
       'SQURT(4)': [1, /there is no function SQURT.*SQRT/],
       '1 + ABS(2024-02-29)': [9, /ABS takes a number, not a date/],
     })

@@ -86,8 +86,8 @@ describe('text functions', () => {
       'LOWER(2024-02-29)': [7, /LOWER takes a text, not a date/],
       'LENGTH(5)': [8, /LENGTH takes a text.*not an integer/],
       "SUBSTR('abc')": [1, /SUBSTR takes 2 to 3 operands, not 1/],
-      "SUBSTR('abc', 1.5)": [15, /SUBSTR takes a whole number, not a real/],
-      "SUBSTRING('abc', 'a')": [18, /SUBSTRING takes a whole number, not a string/],
+      "SUBSTR('abc', 1.5)": [15, /SUBSTR takes an integer, not a real/],
+      "SUBSTRING('abc', 'a')": [18, /SUBSTRING takes an integer, not a string/],
       "UPPER('a', 'b')": [1, /UPPER takes 1 operands?, not 2/],
       "TOUPPER('a')": [1, /there is no function TOUPPER/],
     })

@@ -143,7 +143,7 @@ describe('a text that is no DO', () => {
   it('is told where WHERE stands, and not to write what it has written', () => {
     const late = fails('FROM Client ORDER BY name WHERE age = 1 RETURN *')
     expect(late.message).toBe('Line 1, column 27: WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE.')
-    expect(fails('FROM Client WHERE age = 1 WHERE age = 2 RETURN *').message).toMatch(/WHERE is given twice/)
+    expect(fails('FROM Client WHERE age = 1 WHERE age = 2 RETURN *').message).toMatch(/WHERE is specified twice/)
     expect(fails('FROM Client TAKE 1 5').extensions.expected).toEqual(['RETURN'])
   })
 

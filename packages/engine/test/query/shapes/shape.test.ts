@@ -116,7 +116,7 @@ queryTest('an embedded value is none, and what is none is refused', shop, async 
     'FROM Order RETURN client{*, 1 AS taxNumber}': "the object has 'taxNumber' already",
     'FROM Order RETURN client{name WHERE age > 1}': 'a shape of one object has no WHERE',
     'FROM Client RETURN byYear{number TAKE 1}': 'a shape of a map has no WHERE',
-    'FROM Client RETURN orders{number TAKE number}': 'a whole number that is the same for all of them',
+    'FROM Client RETURN orders{number TAKE number}': 'an integer that is the same for all of them',
     'FROM Client RETURN orders{number TAKE -1}': 'a number of elements is 0 or more, not -1',
     'FROM Client RETURN orders{number SKIP WHILE total > 1}': 'SKIP and TAKE within a shape are numbers',
     'FROM Client RETURN orders{COUNT()}': 'COUNT',

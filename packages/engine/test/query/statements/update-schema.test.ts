@@ -69,7 +69,7 @@ describe('UPDATE SCHEMA', () => {
       'FROM Box RETURN single, double, CAST(double AS Float) = single AS isSingle, CAST(0.1 AS float{Storage: B64}) = double AS isDouble'
     expect(await db.rows(row)).toEqual([{ single: 0.1, double: 0.1, isSingle: true, isDouble: true }])
     const twice = await db.failure('UPDATE SCHEMA { CREATE CLASS A {a: Map{Key: String, KeyType: String}} }')
-    expect(twice.message).toMatch(/the setting KeyType is given twice/)
+    expect(twice.message).toMatch(/the setting KeyType is specified twice/)
     expect(
       (await db.failure(`UPDATE SCHEMA { CREATE CLASS A {a: List{CollectionName: ooMap, ${things}}} }`)).type,
     ).toBe('InvalidDefinition')

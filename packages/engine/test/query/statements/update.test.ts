@@ -140,7 +140,7 @@ describe('REMOVE', () => {
       ['ADD 5 TO tags', /an element of 'tags'/],
       ['SET age TO name', /'age' is/],
       ['SET LENGTH(name) TO 5', /is not an attribute that could be changed/],
-      ["SET age TO 'old'", /'age': "old" is not a whole number/],
+      ["SET age TO 'old'", /'age': "old" is not an integer/],
       ['SET agge TO 5', /Did you mean age/],
     ] as const) {
       const error = await db.failure(`UPDATE Client ${action}`)

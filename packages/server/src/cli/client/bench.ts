@@ -152,5 +152,5 @@ async function remove(client: AshlarClient, className: string): Promise<void> {
 function numberOf(option: string, text: string, min: number, max: number): number {
   const value = Number(text)
   if (text.trim() !== '' && Number.isInteger(value) && value >= min && value <= max) return value
-  throw usageError(`${option} is a whole number from ${min} to ${max}, not ${text}.`)
+  throw usageError(`${option} must be an integer from ${min} to ${max}, not ${text}.`)
 }

@@ -131,7 +131,7 @@ function attributesOf(words: readonly string[]): unknown {
   }
   const pairs = words.map(pairOf)
   const twice = pairs.find(([name], at) => pairs.findIndex(([other]) => other === name) < at)
-  if (twice !== undefined) throw usageError(`The attribute ${twice[0]} is given twice.`)
+  if (twice !== undefined) throw usageError(`The attribute ${twice[0]} is specified twice.`)
   return Object.fromEntries(pairs)
 }
 

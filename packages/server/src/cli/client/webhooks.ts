@@ -51,5 +51,5 @@ export async function dropDeadLetter(
 
 function numberOf(word: string): number {
   if (/^[1-9]\d{0,14}$/.test(word)) return Number(word)
-  throw usageError(`The number of a dead letter is a whole number from 1, not ${word}.`)
+  throw usageError(`The number of a dead letter must be an integer from 1, not ${word}.`)
 }

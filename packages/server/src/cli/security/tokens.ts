@@ -27,7 +27,7 @@ export async function createToken(
     ...(expires !== undefined && { expiresAt: new Date(expiry(expires, Date.now())).toISOString() }),
   })
   for (const problem of created.problems) output.note(`ashlar: ${problem}`)
-  const sentence = `Token ${created.id} (${name}) is created. Its text, which is shown this once:`
+  const sentence = `Token ${created.id} (${name}) is created. Its text, which is displayed only once:`
   await output.data(created, () => (output.isQuiet ? [created.token] : [sentence, created.token]))
 }
 

@@ -73,7 +73,7 @@ async function printUser(
 ): Promise<void> {
   for (const problem of user.problems) output.note(`ashlar: ${problem}`)
   if (made === undefined) return output.result(user, () => [sentence])
-  const lines = output.isQuiet ? [made] : [sentence, `The password, which is shown this once: ${made}`]
+  const lines = output.isQuiet ? [made] : [sentence, `The password, which is displayed only once: ${made}`]
   await output.data({ ...user, password: made }, () => lines)
 }
 

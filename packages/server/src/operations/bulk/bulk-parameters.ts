@@ -24,10 +24,13 @@ export const bulkQueryParameters = {
 export function bulkParametersOf(request: OperationRequest): BulkParameters {
   const { onError = 'stop', upsertOn } = request.query
   if (onError !== 'stop' && onError !== 'skip') {
-    throw new AshlarError('MalformedValue', 'The parameter onError must be given once, as stop or skip.')
+    throw new AshlarError('MalformedValue', 'The parameter onError must be specified once, as stop or skip.')
   }
   if (upsertOn !== undefined && (typeof upsertOn !== 'string' || upsertOn === '')) {
-    throw new AshlarError('MalformedValue', 'The parameter upsertOn must be given once, as the name of a unique index.')
+    throw new AshlarError(
+      'MalformedValue',
+      'The parameter upsertOn must be specified once, as the name of a unique index.',
+    )
   }
   const isAtomic = booleanParam(request, 'atomic')
   if (isAtomic && onError === 'skip') {
