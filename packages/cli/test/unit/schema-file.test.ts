@@ -1,6 +1,6 @@
 /** A schema as text: what a server reads from it is the schema that it was written from. */
 import { expect } from 'vitest'
-import { classOf, type FdUnderTest, reference } from '../../../server/test/contract/class-of.ts'
+import { classOf, embedded, type FdUnderTest, list, reference } from '../../../server/test/contract/class-of.ts'
 import { useFdPerTest } from '../../../server/test/contract/fd-per-test.ts'
 import { rule } from '../../../server/test/contract/rule.ts'
 import type { ServerUnderTest } from '../../../server/test/contract/server-under-test.ts'
@@ -34,6 +34,29 @@ rule(['10.6.1', '10.6.8', '10.6.11'], 'a schema file has all expressions', async
     ),
     classOf('B', { e: 'string' }),
   )
+  await expectSameAfterText('DROP CLASS A DROP CLASS B')
+})
+
+rule(['10.6.23', '10.6.24'], 'a schema file has the expressions of embeddable classes', async () => {
+  await fd.define(
+    classOf(
+      'Line',
+      {
+        count: { logicalType: 'integer', default: { expression: '1 + 1' } },
+        id: { logicalType: 'guid', default: { expression: 'GUID()' } },
+        double: { logicalType: 'integer', computed: { expression: 'count * 2', isStored: true } },
+        name: { logicalType: 'string', computed: { expression: 'order.name' } },
+        order: reference('Order'),
+      },
+      embedded,
+    ),
+    classOf('Order', { name: 'string', lines: list({ logicalType: 'object', class: 'Line' }) }),
+  )
+  await expectSameAfterText('DROP CLASS Order DROP CLASS Line')
+})
+
+/** Writes the schema as text, drops the classes, and executes the text: the classes are as before. */
+async function expectSameAfterText(drop: string): Promise<void> {
   const read = async () =>
     (await server.get(fd.at('/v1/schema'))).json.map(({ className, attributes, checks }: Record<string, unknown>) => ({
       className,
@@ -43,10 +66,8 @@ rule(['10.6.1', '10.6.8', '10.6.11'], 'a schema file has all expressions', async
   const before = await read()
   const classes = (await server.get(fd.at('/v1/schema'))).json
   const texts = [...schemaFiles(schemaState(classes, [], []), 'always').values()].join('\n')
-  expect((await server.post(fd.at('/v1/query'), { query: 'UPDATE SCHEMA { DROP CLASS A DROP CLASS B }' })).status).toBe(
-    200,
-  )
+  expect((await server.post(fd.at('/v1/query'), { query: `UPDATE SCHEMA { ${drop} }` })).status).toBe(200)
   const reply = await server.post(fd.at('/v1/query'), { query: texts })
   expect(reply.status, `${reply.text}\n${texts}`).toBe(200)
   expect(await read()).toEqual(before)
-})
+}

@@ -1,7 +1,7 @@
 /** Evaluates a caller's grants for the classes of one catalog: which classes, attributes and objects exist for the caller. */
 import type { Catalog, ClassAttribute, DatabaseAction, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
-import { attributesNamed, isExpression, type SchemaExpression } from '../schema/expression.ts'
+import { attributesNamed, isDefaultExpression, isExpression, type SchemaExpression } from '../schema/expression.ts'
 import { namespaceOf } from '../schema/names.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
@@ -144,25 +144,32 @@ export class ClassAccess {
   }
 
   private isVisible(cls: SchemaClass, attribute: ClassAttribute): boolean {
+    return this.isReadable(cls, attribute) && this.namesOnlyVisible(cls, ...expressionsOf(attribute))
+  }
+
+  /** Regardless of its expressions. */
+  private isReadable(cls: SchemaClass, attribute: ClassAttribute): boolean {
     return (
       this.isExposed(cls, attribute.name) &&
-      referencesOf(attribute.spec).every((spec) => this.isReferenceExposed(attribute, spec)) &&
-      this.areExpressionsOfVisible(cls, attribute)
+      referencesOf(attribute.spec).every((spec) => this.isReferenceExposed(attribute, spec))
     )
   }
 
-  /** Values that expressions give would reveal the attributes that these name. */
-  private areExpressionsOfVisible(cls: SchemaClass, { properties }: ClassAttribute): boolean {
-    const { computed, default: initial, onUpdate } = properties?.own ?? {}
-    return [computed, initial, onUpdate].every((value) => !isExpression(value) || this.namesOnlyVisible(cls, value))
-  }
-
-  /** Whether the caller knows all that the expression of the class names. */
-  namesOnlyVisible(cls: SchemaClass, expression: SchemaExpression): boolean {
-    return attributesNamed(expression).every((number) => {
-      const own = cls.attributes.find((one) => one.number === number)
-      return own === undefined ? this.isDeclared(number) : this.isVisible(cls, own)
-    })
+  /** Whether the caller knows all that the expressions of the class name: values that they give would reveal the attributes. */
+  namesOnlyVisible(cls: SchemaClass, ...expressions: readonly SchemaExpression[]): boolean {
+    const seen = new Set<AttributeNumber>()
+    const open = expressions.map((expression) => ({ cls, expression }))
+    for (const { cls: owner, expression } of open) {
+      for (const number of attributesNamed(expression)) {
+        if (seen.has(number)) continue
+        seen.add(number)
+        const holder = owner.attributes.some((one) => one.number === number) ? owner : this.declaring.get(number)
+        const named = holder?.attributes.find((one) => one.number === number)
+        if (holder === undefined || named === undefined || !this.isReadable(holder, named)) return false
+        open.push(...expressionsOf(named).map((inner) => ({ cls: holder, expression: inner })))
+      }
+    }
+    return true
   }
 
   /** Whether a dropped attribute would be visible by its last name. False for link attributes, since the name of the inverse is unknown. */
@@ -211,6 +218,12 @@ export class ClassAccess {
 const databaseActions: Readonly<Record<DatabaseAction, readonly AccessAction[]>> = {
   write: ['create', 'update', 'delete'],
   define: ['define', 'index'],
+}
+
+function expressionsOf({ properties, spec }: ClassAttribute): SchemaExpression[] {
+  const { computed, default: initial, onUpdate } = properties?.own ?? {}
+  const values = [computed, isDefaultExpression(initial, spec) ? initial : undefined, onUpdate]
+  return values.filter((value) => isExpression(value))
 }
 
 function isExposedBy({ shown, hidden = [] }: Grant, name: string): boolean {

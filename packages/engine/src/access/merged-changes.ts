@@ -4,7 +4,6 @@ import { mapEntryKey } from '../links/map-entries.ts'
 import { applyChange } from '../records/apply-change.ts'
 import type { ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
-import { defaultPending } from '../records/creation-value.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import { isSameValue } from '../records/same-value.ts'
@@ -56,8 +55,7 @@ export class MergedChanges {
     const before = state.values[attribute.index]
     if (mayHoldReferences(spec)) return this.mergedChange(changed, before, change)
     const after = applyChange(restricted, before, change)
-    const isPending = before === defaultPending || after === defaultPending
-    if (isPending ? before === after : isSameValue(attribute.codec, before, after)) return undefined
+    if (isSameValue(attribute.codec, before, after)) return undefined
     this.refuseUnlessWritable(changed)
     return { kind: 'set', value: after }
   }

@@ -2,6 +2,7 @@
 import { assert } from '../errors.ts'
 import type { AttributeChange, ElementOrigins, ValueChange } from '../records/attribute-change.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf } from '../records/class-format.ts'
+import { unevaluated } from '../records/creation-value.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import { encodeValue, isSameValue } from '../records/same-value.ts'
@@ -98,7 +99,7 @@ export class VisibleValues {
     context: MergeContext,
   ): Pieces<unknown> {
     const { spec } = attribute.attribute
-    if (!mayHoldReferences(spec)) return after
+    if (!mayHoldReferences(spec) || before === unevaluated || after === unevaluated) return after
     const { isVisible } = context
     switch (spec.logicalType) {
       case 'reference':
@@ -142,7 +143,7 @@ export class VisibleValues {
       const oldValue = before[index]
       if (writable.has(attributeNumber))
         values[index] = yield* this.mergeHidden(format, attribute, oldValue, after[index], context)
-      else {
+      else if (after[index] !== unevaluated) {
         const visible = yield* this.visible(spec, oldValue, context.isVisible)
         if (!isSameValue(codec, visible, after[index])) context.refuseReadOnly(attribute, format)
       }

@@ -1,6 +1,7 @@
 /** References within a value in a record: the objects they refer to, and the value without some of them. */
 
 import type { FormatSource } from '../records/class-format.ts'
+import { unevaluated } from '../records/creation-value.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import type { Bytes } from '../store/store.ts'
 import type { MapPair } from '../types/map.ts'
@@ -16,6 +17,7 @@ export function targetsIn(
   formats: FormatSource,
   into: Map<Oid, undefined | Bytes>,
 ): void {
+  if (value === unevaluated) return
   switch (spec.logicalType) {
     case 'reference':
       if (value !== null && value !== noOid) into.set(value as Oid, undefined)
@@ -49,6 +51,7 @@ export function targetsIn(
 
 /** Replaces references to invisible objects by null, and removes elements that are such references; returns the same value if there are none. */
 export function visibleOf(spec: TypeSpec, value: unknown, formats: FormatSource, isVisible: IsVisible): unknown {
+  if (value === unevaluated) return value
   switch (spec.logicalType) {
     case 'reference':
       return isReferenceVisible(value, isVisible) ? value : noOid

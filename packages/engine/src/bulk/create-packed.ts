@@ -7,7 +7,7 @@ import { indexFormatsOf } from '../indexes/maintain.ts'
 import { keyBytesMax, recordBytesMax } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { constraintsOf, type ObjectConstraints } from '../records/constraints.ts'
-import { defaultPending } from '../records/creation-value.ts'
+import { unevaluated } from '../records/creation-value.ts'
 import { objectKey, objectKeyBytes, objectKeyHeaderBytes } from '../records/object-key.ts'
 import { isCollection } from '../records/read-change.ts'
 import { writeRecord } from '../records/record-format.ts'
@@ -271,7 +271,7 @@ class PackedCreations {
     const format = unit.objects.formats.of(cls)
     if (!isPlainClass(format)) return undefined
     const defaults = format.defaultValues().values
-    if (defaults.includes(defaultPending) || format.computedAttributes.length > 0) return undefined
+    if (defaults.includes(unevaluated)) return undefined
     const indexes = indexFormatsOf(format).all.map((one) => ({ format: one, ...this.rowsOfIndex(one) }))
     const rows: ClassRows = {
       format,

@@ -3,6 +3,8 @@ import { AshlarError } from '../errors.ts'
 import { type IndexKeyFormat, indexKeyFormat, makeIndexKey } from '../indexes/index-key.ts'
 import { applyChange } from '../records/apply-change.ts'
 import type { AttributeChange } from '../records/attribute-change.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import { encodeValue } from '../records/same-value.ts'
 import { readCreateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
@@ -42,7 +44,8 @@ export class UniqueKeys {
     const presentAttributes = new Set<number>()
     for (const { attribute, change } of changes) {
       if (!keyFormat.parts.some(({ path }) => path[0] === attribute.index)) continue
-      values[attribute.index] = applyChange(attribute, values[attribute.index], change)
+      const value = applyChange(attribute, values[attribute.index], change)
+      values[attribute.index] = attribute.embedded === undefined ? value : asStored(attribute, value)
       presentAttributes.add(attribute.index)
     }
     const missing = keyFormat.parts.find(({ path }) => !presentAttributes.has(path[0] as number))
@@ -110,6 +113,12 @@ export class UniqueKeys {
     classFormats.set(index, format)
     return format
   }
+}
+
+/** With the stored values of computed attributes, and null for defaults that are evaluated when the object is written. */
+function asStored({ codec }: AttributeFormat, value: unknown): unknown {
+  const bytes = encodeValue(codec, value)
+  return codec.read(bytes, 0, bytes.length)
 }
 
 /** Returns a unique index for lookups. Throws IndexNotFound, ValueNotAllowed. */

@@ -1,7 +1,8 @@
 /** Writes changes as JSON, with values as in objects. */
 import { JsonWriter } from '../bytes/json-writer.ts'
 import { mapKeyCodec } from '../links/map-entries.ts'
-import { type AttributeFormat, type ClassFormat, isFollowing } from '../records/class-format.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { isFollowing } from '../records/computed.ts'
 import { commitIdOf, recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Matched } from './change-filter.ts'
@@ -52,7 +53,7 @@ function writeValues(
   let isFirst = true
   for (const one of only ?? format.attributes) {
     const { attribute, index, linkStorage } = one
-    if (linkStorage !== undefined || isFollowing(one)) continue
+    if (linkStorage !== undefined || isFollowing(attribute)) continue
     text(json, `${isFirst ? '' : ','}${JSON.stringify(attribute.outputName)}:`)
     isFirst = false
     format.writeValueJson(json, record, recordHeaderBytes, shape, index)

@@ -7,6 +7,7 @@ import { type MemorySource, objectJson, readObject, visibleRange } from '../obje
 import { writeRecordJson } from '../objects/representation.ts'
 import type { QueryWatch, RowChunk, RowChunks } from '../query/query-request.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { isFollowing } from '../records/computed.ts'
 import { listContainers } from '../records/container-registry.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
@@ -97,11 +98,11 @@ function classNamed(catalog: Catalog, name: string): SchemaClass {
 }
 
 function columnsOf({ attributes }: ClassFormat, isWanted = all, prefix = ''): string[] {
-  return attributes.flatMap((attribute) => {
-    const { embedded } = attribute
-    const name = `${prefix}${attribute.attribute.outputName}`
-    if (embedded !== undefined) return columnsOf(embedded, isWanted, `${name}.`)
-    return isWanted(attribute) ? [name] : []
+  return attributes.flatMap((one) => {
+    if (isFollowing(one.attribute)) return []
+    const name = `${prefix}${one.attribute.outputName}`
+    if (one.embedded !== undefined) return columnsOf(one.embedded, isWanted, `${name}.`)
+    return isWanted(one) ? [name] : []
   })
 }
 

@@ -21,7 +21,7 @@ import {
   provideComputedValues,
 } from '../records/class-format.ts'
 import type { ObjectCheck } from '../records/constraints.ts'
-import { defaultPending } from '../records/creation-value.ts'
+import { unevaluated } from '../records/creation-value.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mapValues } from '../records/visit-values.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
@@ -188,11 +188,13 @@ export class CompiledExpressions implements ObjectExpressions {
     const compiled = this.compile(expression, site, cls, catalog)
     const what = describeSite(cls.name, site)
     const accept = (value: unknown): unknown => acceptedValue(codec, compiled.type, value, catalog)
+    const evaluation = new Evaluation(compiled, null, new RequestMemory(this.pool, this.limits), this.limits)
     return {
       isStored: expression.isStored === true,
-      valueOf: (read) => {
+      valueOf: (object) => {
         try {
-          return this.valueOf(compiled, new ReadView(read), null, what, accept)
+          const source = typeof object === 'function' ? new ReadView(object) : object
+          return inWords(what, () => accept(evaluation.valueOf(source)))
         } catch (error) {
           // An expression that fails to evaluate must not make its object unreadable.
           if (error instanceof AshlarError && error.kind !== 'fault') return accept(null)
@@ -210,14 +212,8 @@ export class CompiledExpressions implements ObjectExpressions {
     accept: (value: unknown) => unknown,
     numbers?: NumberReader,
   ): unknown {
-    const memory = new RequestMemory(this.pool, this.limits)
-    try {
-      return inWords(what, () =>
-        accept(evaluated(compiled, this.evaluationOf(compiled, user, memory, numbers), object)),
-      )
-    } finally {
-      memory.release()
-    }
+    const evaluation = new Evaluation(compiled, user, new RequestMemory(this.pool, this.limits), this.limits, numbers)
+    return inWords(what, () => accept(evaluation.valueOf(object)))
   }
 
   private compile(expression: BoundExpression, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): Compiled {
@@ -236,19 +232,43 @@ export class CompiledExpressions implements ObjectExpressions {
     }
     return { ...compiled, countedLinks: countedLinks(bound, slot), countsReferences: countsReferences(bound) }
   }
+}
 
-  private evaluationOf(
-    { slots, constants, text }: Compiled,
+/** Evaluates an expression on one object after the other. */
+class Evaluation {
+  private readonly compiled: Compiled
+  private readonly memory: RequestMemory
+  private readonly context: EvaluationContext
+  private checks = 0
+
+  constructor(
+    compiled: Compiled,
     user: UserValue,
     memory: RequestMemory,
-    numbers: NumberReader | undefined,
-  ): EvaluationContext {
-    let checks = 0
+    limits: EngineLimits,
+    numbers?: NumberReader,
+  ) {
+    this.compiled = compiled
+    this.memory = memory
+    const { slots, constants, text } = compiled
     const work = new Work(() => {
-      if (++checks > checksOfWorkMax) throw new AshlarError('LimitExceeded', 'The expression takes too long.')
+      if (++this.checks > checksOfWorkMax) throw new AshlarError('LimitExceeded', 'The expression takes too long.')
     })
-    const script = { now: ticksNow(), user, text, memory, limits: this.limits }
-    return plainEvaluationContext(slots, constants, noVariables, { script, work, reader: noObjects, numbers })
+    const script = { now: ticksNow(), user, text, memory, limits }
+    this.context = plainEvaluationContext(slots, constants, noVariables, { script, work, reader: noObjects, numbers })
+  }
+
+  valueOf(object: unknown): unknown {
+    const { compiled, context, memory } = this
+    const { slots } = context
+    this.checks = 0
+    slots[compiled.slot] = object
+    try {
+      return compiled.evaluate(context) ?? null
+    } finally {
+      slots[compiled.slot] = undefined
+      memory.release()
+    }
   }
 }
 
@@ -280,7 +300,7 @@ class ReadView extends ValuesView {
 /** The values after the pending changes of types. */
 function convertedValues(format: ClassFormat, values: readonly unknown[], formats: FormatSource): unknown[] {
   return mapValues(format, values, formats, ({ pendingType }, value) => {
-    return pendingType === undefined || value === null || value === defaultPending ? value : pendingType.convert(value)
+    return pendingType === undefined || value === null || value === unevaluated ? value : pendingType.convert(value)
   })
 }
 
@@ -293,11 +313,6 @@ function usedIndexes(expression: SchemaExpression, format: ClassFormat): Readonl
 /** The object in the form that expressions of the class operate on. */
 function objectOf(format: ClassFormat, values: readonly unknown[]): unknown {
   return format.cls.isReferenceable ? new ReadView((index) => format.valueIn(values, index)) : values
-}
-
-function evaluated({ evaluate, slot }: Compiled, evaluation: EvaluationContext, object: unknown): unknown {
-  evaluation.slots[slot] = object
-  return evaluate(evaluation) ?? null
 }
 
 /** Adds the place of the expression to evaluation errors. */

@@ -4,7 +4,7 @@ import { expressionTokensMax } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
 import { type Bound, isTimeOrChance, partsOf } from '../query/bind/bound.ts'
 import { assignable } from '../query/bind/coercion.ts'
-import { isRecordOnly, isRecordOnlyItself } from '../query/bind/record-only.ts'
+import { followsReferences, isRecordOnlyItself } from '../query/bind/record-only.ts'
 import { type Binder, contextScope, type Scope } from '../query/bind/scope.ts'
 import type { Expression } from '../query/language/ast.ts'
 import { parsePredicate } from '../query/parse/parse.ts'
@@ -12,7 +12,7 @@ import { createPredicateBinder } from '../query/plan-cache.ts'
 import { typeOfStatement } from '../query/statements/statement-kinds.ts'
 import { typeOfSpec, type ValueType } from '../query/values/value-type.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { ExpressionSite } from '../schema/class-expressions.ts'
 import { isExpression } from '../schema/expression.ts'
 import { isLinkCount } from './counted-links.ts'
@@ -45,7 +45,7 @@ export function bindOwnExpression(
   const scope: Scope = { ...contextScope(slot, type, undefined), mayDraw: site.kind === 'default' || undefined }
   const bound = bindAs(site, expression, scope, binder)
   if (binder.nested.length + binder.inner.length > 0) throw binder.error(expression, restriction('a statement'))
-  const isFollowing = site.kind === 'computed' && !isStored && isFollowed(bound)
+  const isFollowing = site.kind === 'computed' && !isStored && followsReferences(bound)
   refuseOthers(bound, { site, slot, mayFollow: isFollowing }, binder)
   if (!isObjectOnly(site.kind)) refuseEachOther(bound, site, cls, binder)
   return { bound, binder, slot, isFollowing, draws: boundedDraws(bound, binder) }
@@ -118,10 +118,6 @@ const referenceCollection = 'a collection of references'
 const itself = 'the object as a reference'
 const followedKinds: readonly string[] = [referencePath, referenceCollection, itself]
 
-function isFollowed(bound: Bound): boolean {
-  return !isRecordOnly(bound) || bound.kind === 'self' || partsOf(bound).some(isFollowed)
-}
-
 function foreignPart(bound: Bound, { kind }: ExpressionSite): string | undefined {
   switch (bound.kind) {
     case 'follow':
@@ -149,16 +145,20 @@ function foreignPart(bound: Bound, { kind }: ExpressionSite): string | undefined
   }
 }
 
+/** The attribute of the object, or of one that it embeds. */
+function namedBy(bound: Bound, cls: SchemaClass): ClassAttribute | undefined {
+  if (bound.kind === 'attribute') return cls.attributes.find(({ number }) => number === bound.attribute.number)
+  if (bound.kind !== 'field' || bound.object.type.kind !== 'embedded') return undefined
+  return bound.object.type.cls.attributes[bound.index]
+}
+
 /** The order of evaluation of expressions is undefined. An update may refer to the previous value of its attribute. Throws QueryError. */
 function refuseEachOther(bound: Bound, site: ExpressionSite, cls: SchemaClass, binder: Binder): void {
   const { kind } = site
-  if (bound.kind === 'attribute' && kind !== 'checks') {
-    const { number, name } = bound.attribute
-    const named = cls.attributes.find((attribute) => attribute.number === number)
-    const isItself = kind === 'onUpdate' && number === site.attribute?.number
-    if (!isItself && isExpression(named?.properties?.own[kind])) {
-      throw binder.error(bound, `attribute ${name} itself has an expression for its ${kind}`)
-    }
+  const named = kind === 'checks' ? undefined : namedBy(bound, cls)
+  const isItself = kind === 'onUpdate' && named?.number === site.attribute?.number
+  if (kind !== 'checks' && !isItself && isExpression(named?.properties?.own[kind])) {
+    throw binder.error(bound, `attribute ${named?.name} itself has an expression for its ${kind}`)
   }
   for (const part of partsOf(bound)) refuseEachOther(part, site, cls, binder)
 }

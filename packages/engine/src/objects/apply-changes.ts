@@ -5,16 +5,15 @@ import { noteReferences } from '../links/link-entries.ts'
 import { setReference } from '../links/relationships.ts'
 import { applyChange } from '../records/apply-change.ts'
 import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
-import { type AttributeFormat, isFollowing } from '../records/class-format.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { inSlices } from '../store/time-slice.ts'
-import { ValueError } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { type ObjectState, setValue, touch } from '../write/working-set.ts'
+import { type ObjectState, setValue } from '../write/working-set.ts'
 import { attributeError } from './attribute-error.ts'
 
 /** Applies them in order; other attributes keep their values. Throws InvalidReference, ValueNotAllowed, Forbidden. */
@@ -89,17 +88,11 @@ function applyDirectly(
   return undefined
 }
 
-/** A computed attribute keeps its value; the given one is verified when the object is written. */
+/** The given value of a computed attribute is verified when the object is written. */
 function claim(state: ObjectState, attribute: AttributeFormat, change: ValueChange): undefined {
   const { index, codec } = attribute
-  if (isFollowing(attribute)) {
-    throw new ValueError('ValueNotAllowed', 'is computed of other objects, and is not given')
-  }
-  const claimed = applyChange(attribute, state.values[index], change)
-  if (state.before !== undefined && isSameValue(codec, claimed, state.before[index])) return
-  state.claims ??= new Map()
-  state.claims.set(index, claimed)
-  touch(state)
+  const given = applyChange(attribute, state.values[index], change)
+  if (state.before === undefined || !isSameValue(codec, given, state.before[index])) setValue(state, attribute, given)
 }
 
 /** For references without an inverse. */

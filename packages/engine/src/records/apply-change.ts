@@ -1,24 +1,31 @@
 /** Computes the new value of an attribute stored in the record from its present value and a change. */
-import { unreachable } from '../errors.ts'
+import { assert, unreachable } from '../errors.ts'
 import type { Codec } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import type { AttributeChange, ValueChange } from './attribute-change.ts'
-import type { AttributeFormat } from './class-format.ts'
-import { encodeValue } from './same-value.ts'
+import type { AttributeFormat, ClassFormat } from './class-format.ts'
+import { isComputed, isUnstored } from './computed.ts'
+import { unevaluated } from './creation-value.ts'
+import { encodeValue, isSameValue } from './same-value.ts'
 
-export function applyChange({ codec, attribute }: AttributeFormat, current: unknown, change: ValueChange): unknown {
+export function applyChange(
+  { codec, attribute, embedded }: AttributeFormat,
+  current: unknown,
+  change: ValueChange,
+): unknown {
   switch (change.kind) {
     case 'set':
       return change.value
     case 'merge':
-      return mergeFields(current as readonly unknown[], change.fields)
+      assert(embedded !== undefined, 'fields are of an embedded object')
+      return mergeFields(embedded, current as readonly unknown[], change.fields)
     case 'add': {
-      const elements = [...(current as readonly unknown[]), ...change.elements]
+      const elements = [...((current ?? codec.defaultValue) as readonly unknown[]), ...change.elements]
       // The codec of a set removes duplicates and sorts its elements.
       return attribute.spec.logicalType === 'set' ? codec.accept(elements) : elements
     }
     case 'remove':
-      return withoutElements(codec, current as readonly unknown[], change.elements)
+      return withoutElements(codec, (current ?? codec.defaultValue) as readonly unknown[], change.elements)
     case 'putPairs':
       return codec.accept([...(current as readonly MapPair[]), ...change.pairs])
     case 'removeKeys': {
@@ -30,11 +37,25 @@ export function applyChange({ codec, attribute }: AttributeFormat, current: unkn
   }
 }
 
-/** Returns the embedded object `base` with the changes applied in order. */
-export function mergeFields(base: readonly unknown[], fields: readonly AttributeChange[]): readonly unknown[] {
+/**
+ * Returns the embedded object `base` with the changes applied in order. What is given for an attribute that is computed on each
+ * read has no effect if it is the value before or after; any other value stays, and is refused when the object is written.
+ */
+export function mergeFields(
+  format: ClassFormat,
+  base: readonly unknown[],
+  fields: readonly AttributeChange[],
+): readonly unknown[] {
   const values = [...base]
   for (const { attribute, change } of fields) {
     values[attribute.index] = applyChange(attribute, values[attribute.index], change)
+  }
+  for (const { attribute } of fields) {
+    const { index, codec } = attribute
+    const isRead = isComputed(attribute.attribute) && isUnstored(attribute.attribute)
+    if (!isRead || values[index] === unevaluated) continue
+    const known = [format.valueAt(base, index), format.valueIn(values, index)]
+    if (known.some((value) => isSameValue(codec, values[index], value))) values[index] = unevaluated
   }
   return values
 }

@@ -6,7 +6,6 @@ import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
 import { attributesOfChecks } from '../schema/class-expressions.ts'
-import { isExpression } from '../schema/expression.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
 import { conversionFor } from '../types/conversion.ts'
@@ -14,11 +13,13 @@ import { codecFor } from '../types/index.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
 import type { Codec, CodecContext } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
-import { creationValue, defaultPending, drawsNumbers, valueOfJson } from './creation-value.ts'
+import { isComputed, isFollowing, isUnstored } from './computed.ts'
+import { creationValue, drawsNumbers, unevaluated, valueOfJson } from './creation-value.ts'
 import { RecordLayout, type Slice } from './record-layout.ts'
 import type { RecordValues } from './record-values.ts'
 import { encodeValue } from './same-value.ts'
 import { converted, type StoredReader, storedReader } from './stored-reader.ts'
+import { layoutCodec } from './unread-codec.ts'
 
 /** Gives access to the formats of other classes and to earlier shapes. */
 export interface FormatSource extends CodecContext {
@@ -30,8 +31,11 @@ export interface FormatSource extends CodecContext {
 export interface ComputedValue {
   /** If false, the value is evaluated on every read. */
   readonly isStored: boolean
-  /** Returns a value in memory, null if it cannot be evaluated. `read`: returns the value of the attribute at an index. */
-  valueOf(read: (index: number) => unknown): unknown
+  /**
+   * Returns a value in memory, null if it cannot be evaluated. `object`: the values of an embedded object, or a function that returns
+   * the value of the attribute at an index.
+   */
+  valueOf(object: readonly unknown[] | ((index: number) => unknown)): unknown
 }
 
 let compileComputed: (attribute: AttributeFormat, catalog: Catalog) => ComputedValue = () => {
@@ -110,10 +114,14 @@ export class ClassFormat {
   /** Collections stored as links that require elements, which a new object may lack. */
   readonly neededLinks: readonly AttributeFormat[]
   readonly computedAttributes: readonly AttributeFormat[]
+  /** Attributes whose embedded objects have values given by expressions. */
+  readonly evaluatedWithin: readonly AttributeFormat[]
+  /** By index, while a computed attribute of one object is evaluated. */
+  private cached: Map<number, unknown> | undefined
   /** By index, if the class has computed attributes; otherwise undefined. */
   private readonly computed: (ComputedValue | null)[] | undefined
   readonly isChecked: boolean
-  /** The default of an attribute draws numbers from sequences. */
+  /** The default of an attribute, or of one of an embedded object, draws numbers from sequences. */
   readonly drawsNumbers: boolean
   /** An attribute, or an embedded attribute, has type json. */
   readonly holdsJson: boolean
@@ -146,7 +154,10 @@ export class ClassFormat {
     })
     this.holdsJson = cls.attributes.some(({ spec }) => holdsJson(spec, formats))
     this.hasPendingType = this.changingAttributes.length > 0
-    this.computedAttributes = this.attributes.filter(isComputed)
+    this.computedAttributes = this.attributes.filter(
+      ({ attribute: { properties } }) => properties?.own.computed !== undefined,
+    )
+    this.evaluatedWithin = this.attributes.filter((one) => this.embeddedIn(one)?.isEvaluated)
     if (this.computedAttributes.length > 0) this.computed = new Array(this.attributes.length)
     const isWithChecks = hasChecks(cls)
     this.hasProperties =
@@ -158,14 +169,15 @@ export class ClassFormat {
       })
     this.neededLinks = this.linkAttributes.filter(({ attribute }) => attribute.properties?.own.minItems !== undefined)
     this.isChecked = this.hasPendingType || this.hasProperties
-    this.drawsNumbers = this.attributes.some(drawsNumbers)
+    this.drawsNumbers = this.attributes.some((one) => drawsNumbers(one) || this.embeddedIn(one)?.drawsNumbers)
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)
     this.layout = view.layout
-    const isShape =
-      cls.shape.attributes.length === view.sources.length && view.sources.every((source, i) => source === i)
-    this.places = isShape ? undefined : view.sources
+    const inShape = placesIn(cls.shape)
+    const places = cls.attributes.map(({ number }) => inShape.get(number) ?? -1)
+    const isShape = cls.shape.attributes.length === places.length && places.every((place, i) => place === i)
+    this.places = isShape ? undefined : places
   }
 
   /** The class of the objects embedded by the attribute, singly or in a list. */
@@ -219,7 +231,17 @@ export class ClassFormat {
     }
   }
 
-  /** Values in the order of the class's attributes, with defaults for attributes that the stored shape does not have. */
+  /** Whether expressions give values of its objects. */
+  private get isEvaluated(): boolean {
+    const { attributes, computedAttributes, evaluatedWithin } = this
+    const isOwn = computedAttributes.length > 0 || attributes.some((one) => creationValue(one) === unevaluated)
+    return isOwn || evaluatedWithin.length > 0
+  }
+
+  /**
+   * Values in the order of the class's attributes, with defaults for attributes that the stored shape does not have. Of embedded objects, which are
+   * read as a whole, attributes that are computed on each read are left unevaluated.
+   */
   readValues(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber): RecordValues {
     const view = this.view(shapeNumber)
     const result = this.defaultValues()
@@ -229,7 +251,7 @@ export class ClassFormat {
       const { codec, linkStorage } = this.attributes[i] as AttributeFormat
       if (linkStorage !== undefined) continue
       if (source < 0) {
-        result.values[i] = this.unstored(view, i, bytes, start)
+        result.values[i] = this.isReadLate(i) ? unevaluated : this.unstored(view, i, bytes, start)
         continue
       }
       view.layout.locate(bytes, start, source, slice)
@@ -238,7 +260,24 @@ export class ClassFormat {
         result.positions[i] = view.layout.positionOf(bytes, start, view.positionSources[i] as number)
       }
     }
-    return result
+    if (this.cls.isReferenceable) return result
+    const values = this.withStoredValues(result.values)
+    return values === result.values ? result : { ...result, values: [...values] }
+  }
+
+  /** Whether the attribute is evaluated when all others are read, or by name alone. */
+  private isReadLate(index: number): boolean {
+    const attribute = this.attributes[index] as AttributeFormat
+    return isFollowing(attribute.attribute) || (!this.cls.isReferenceable && isComputed(attribute.attribute))
+  }
+
+  /** The values of an embedded object with those of computed attributes that are stored. */
+  withStoredValues(values: readonly unknown[]): readonly unknown[] {
+    if (this.computedAttributes.length === 0) return values
+    const missing = this.computedAttributes.filter(({ attribute, index }) => {
+      return values[index] === unevaluated && !isUnstored(attribute)
+    })
+    return missing.reduce((cached, { index }) => cached.with(index, this.valueIn(cached, index)), values)
   }
 
   readValue(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): unknown {
@@ -285,12 +324,16 @@ export class ClassFormat {
     writeLinks: (attribute: AttributeFormat) => void,
   ): void {
     const view = this.view(shapeNumber)
+    let values: readonly unknown[] | undefined
     for (let i = 0; i < this.attributes.length; i++) {
       const attribute = this.attributes[i] as AttributeFormat
-      if (isFollowing(attribute)) continue
+      if (isFollowing(attribute.attribute)) continue
       json.prepared(attribute.jsonName)
       if (attribute.linkStorage !== undefined) writeLinks(attribute)
-      else this.writeValueAt(view, i, bytes, start, json)
+      else if ((view.sources[i] as number) < 0 && this.isReadLate(i)) {
+        values ??= this.readValues(bytes, start, bytes.length, shapeNumber).values
+        writeValueJson(attribute.codec, this.valueAt(values, i), json)
+      } else this.writeValueAt(view, i, bytes, start, json)
     }
   }
 
@@ -318,7 +361,7 @@ export class ClassFormat {
     let value = this.computed[index]
     if (value === undefined) {
       const attribute = this.attributes[index] as AttributeFormat
-      value = isComputed(attribute) ? compileComputed(attribute, this.formats.catalog) : null
+      value = isComputed(attribute.attribute) ? compileComputed(attribute, this.formats.catalog) : null
       this.computed[index] = value
     }
     return value ?? undefined
@@ -327,16 +370,40 @@ export class ClassFormat {
   /** The value at an index of the class, evaluated if it is computed. */
   valueIn(values: readonly unknown[], index: number): unknown {
     const computed = this.computedAt(index)
-    if (computed !== undefined) return computed.valueOf((other) => this.valueIn(values, other))
+    if (computed === undefined) return values[index] ?? null
+    const object = this.cls.isReferenceable ? (other: number) => this.valueIn(values, other) : values
+    return this.evaluatedOnce(index, () => computed.valueOf(object))
+  }
+
+  /** Evaluates each attribute that the computed attribute of an object depends on only once, however often it is named. */
+  private evaluatedOnce(index: number, evaluate: () => unknown): unknown {
+    const { cached } = this
+    if (cached?.has(index) === true) return cached.get(index)
+    this.cached ??= new Map()
+    try {
+      const value = evaluate()
+      this.cached.set(index, value)
+      return value
+    } finally {
+      if (cached === undefined) this.cached = undefined
+    }
+  }
+
+  /** The value at an index of an embedded object. */
+  valueAt(values: readonly unknown[], index: number): unknown {
     const value = values[index]
-    return value === defaultPending ? null : value
+    return value === unevaluated ? this.valueIn(values, index) : value
   }
 
   /** The value of an attribute that the record does not contain: its default, or its computed value. */
   private unstored(view: ShapeDecoder, index: number, bytes: Bytes, start: number): unknown {
     const computed = this.computedAt(index)
     if (computed === undefined) return view.absent[index]?.value
-    return computed.valueOf((other) => this.readValue(bytes, start, view.shapeNumber, other))
+    if (!this.cls.isReferenceable) {
+      return this.valueAt(this.readValues(bytes, start, bytes.length, view.shapeNumber).values, index)
+    }
+    const read = (other: number): unknown => this.readValue(bytes, start, view.shapeNumber, other)
+    return this.evaluatedOnce(index, () => computed.valueOf(read))
   }
 
   private view(shapeNumber: ShapeNumber): ShapeDecoder {
@@ -413,10 +480,11 @@ export class ClassFormat {
    * The defaults of the class at the time of that shape of another class, converted to the present types. `initials`: take
    * precedence over the defaults in the shape of this class at that time.
    */
-  private defaultsAsOf(shapeNumber: ShapeNumber, initials: InitialValues = {}): unknown[] {
+  private defaultsAsOf(shapeNumber: ShapeNumber, initials: InitialValues = {}): readonly unknown[] {
     const { catalog } = this.formats
     const shape = catalog.shapesOf(this.cls.number).findLast(({ number }) => number <= shapeNumber) ?? this.cls.shape
-    return this.attributes.map(({ attribute: { number, spec }, codec }, index) => {
+    const values = this.attributes.map(({ attribute: { number, spec }, codec }, index) => {
+      if (this.isReadLate(index)) return unevaluated
       const initial = initials[number]
       if (initial === undefined) return this.defaultSince(shape, index)
       if (spec.logicalType === 'object') {
@@ -424,6 +492,7 @@ export class ClassFormat {
       }
       return this.initialValue(codec, this.typesSince(shape, number), initial)
     })
+    return this.withStoredValues(values)
   }
 
   /**
@@ -460,48 +529,11 @@ function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {
 
 const nothing = Buffer.alloc(0)
 
-function isComputed({ attribute: { properties } }: AttributeFormat): boolean {
-  const computed = properties?.own.computed
-  return isExpression(computed) && !('text' in computed) && computed.isFollowing !== true
-}
-
-/** The attribute is only evaluated by name, since its value does not depend on the object alone. */
-export function isFollowing({ attribute: { properties } }: AttributeFormat): boolean {
-  const computed = properties?.own.computed
-  return isExpression(computed) && !('text' in computed) && computed.isFollowing === true
-}
-
-function isUnstored({ properties }: ClassAttribute): boolean {
-  const computed = properties?.own.computed
-  return isExpression(computed) && computed.isStored !== true
-}
-
 /** Whether the class has own or inherited checks. */
 function hasChecks({ definition, superClass }: SchemaClass): boolean {
   const { properties, pendingChecks } = definition
   const hasOwn = properties?.checks !== undefined || pendingChecks !== undefined
   return hasOwn || (superClass !== null && hasChecks(superClass))
-}
-
-/** A codec that only determines the extent of a value that is no longer read. */
-function layoutCodec(spec: TypeSpec, context: CodecContext): Codec {
-  const isEmbedding = spec.logicalType === 'object' || spec.logicalType === 'list'
-  return isEmbedding ? unreadCodec : codecFor(spec, context)
-}
-
-const unread = (): never => {
-  unreachable('a deleted attribute is not read')
-}
-const unreadCodec: Codec = {
-  fixedBytes: undefined,
-  isNullable: false,
-  defaultValue: null,
-  parse: unread,
-  accept: unread,
-  write: unread,
-  read: unread,
-  writeJson: unread,
-  toJson: unread,
 }
 
 /** The class of objects embedded by values of the type, singly or as elements of a list. */

@@ -6,6 +6,7 @@ import { type Constraint, compileConstraints, type PropertiesOfAttribute } from 
 import type { Codec } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf, type FormatSource } from './class-format.ts'
+import { unevaluated } from './creation-value.ts'
 import { isSameValue } from './same-value.ts'
 
 /** A compiled check of a class. */
@@ -311,6 +312,7 @@ function collect(
   path: CommandPlace,
   found: Violation[],
 ): void {
+  if (stored === unevaluated) return
   const value = checkedValue(checks, stored)
   for (const one of checks.own) {
     if ((value !== null || one.name === 'isRequired') && !one.isSatisfied(value))

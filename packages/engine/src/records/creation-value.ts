@@ -9,12 +9,16 @@ interface DefaultedAttribute {
   readonly codec: Codec
 }
 
-/** Placeholder for a default by expression, evaluated when the object is written (contract 10.6). */
-export const defaultPending: unique symbol = Symbol('a default by expression')
+/**
+ * Stands for a value that an expression gives (contract 10.6): a default until the object is written, and a computed attribute
+ * that is not stored.
+ */
+export const unevaluated = undefined
 
 /** The value of an attribute that a creation leaves out. */
-export function creationValue({ attribute: { spec, properties }, codec }: DefaultedAttribute): unknown {
-  if (isDefaultExpression(properties?.own.default, spec)) return defaultPending
+export function creationValue({ attribute, codec }: DefaultedAttribute): unknown {
+  const { spec, properties } = attribute
+  if (isDefaultExpression(properties?.own.default, spec) || properties?.own.computed !== undefined) return unevaluated
   return valueOfJson(codec, creationDefault(spec, properties))
 }
 

@@ -9,6 +9,8 @@ import { type Codec, ValueError } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
 import type { ClassFormat } from './class-format.ts'
+import { isFollowing } from './computed.ts'
+import { creationValue, unevaluated } from './creation-value.ts'
 import { readEmbeddedChange } from './read-change.ts'
 
 const shapeBytes = 4
@@ -34,14 +36,15 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
 function parseEmbedded(format: ClassFormat, json: unknown): readonly unknown[] {
   const change = readEmbeddedChange(format, json)
   return change.kind === 'merge'
-    ? mergeFields(format.defaultValues().values, change.fields)
+    ? mergeFields(format, format.defaultValues().values, change.fields)
     : ((change as { value: unknown }).value as readonly unknown[])
 }
 
 /** Replaces null by the default for attributes whose type is not nullable. */
 function acceptEmbedded(format: ClassFormat, values: readonly unknown[]): readonly unknown[] {
   return format.attributes.map(({ attribute, codec, index }) => {
-    const value = values[index] ?? null
+    const value = values[index]
+    if (value === unevaluated) return creationValue({ attribute, codec })
     if (value === null) return codec.isNullable ? null : codec.defaultValue
     try {
       return codec.accept(value)
@@ -54,7 +57,7 @@ function acceptEmbedded(format: ClassFormat, values: readonly unknown[]): readon
 
 function writeEmbedded(format: ClassFormat, values: readonly unknown[], to: ByteWriter): void {
   to.writeUint32(format.cls.shape.number)
-  format.layout.encode(to, format.inShapeOrder(values), noPositions)
+  format.layout.encode(to, format.inShapeOrder(format.withStoredValues(values)), noPositions)
 }
 
 function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, json: JsonWriter): void {
@@ -78,8 +81,9 @@ function unreachableLinks(): never {
 }
 
 function embeddedToJson(format: ClassFormat, values: readonly unknown[]): unknown {
-  const entries = format.attributes.map(({ attribute, codec, index }) => {
-    const value = values[index]
+  const shown = format.attributes.filter(({ attribute }) => !isFollowing(attribute))
+  const entries = shown.map(({ attribute, codec, index }) => {
+    const value = format.valueAt(values, index)
     return [attribute.outputName, value === null ? null : codec.toJson(value)]
   })
   return Object.fromEntries(entries)

@@ -37,7 +37,7 @@ export function readEmbeddedChange(format: ClassFormat, json: unknown): ValueCha
     if (!isOverride || name !== 'action') fields.push(readField(format, name, value))
   }
   if (!isOverride) return { kind: 'merge', fields }
-  return { kind: 'set', value: mergeFields(format.defaultValues().values, fields) }
+  return { kind: 'set', value: mergeFields(format, format.defaultValues().values, fields) }
 }
 
 function readField(format: ClassFormat, name: string, json: unknown): AttributeChange {

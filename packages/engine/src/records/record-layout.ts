@@ -69,14 +69,14 @@ export class RecordLayout {
     this.variableOffset = fixedEnd + endBytes * variables
   }
 
-  /** Appends a body. `values`: in shape order. `positions`: in shape order, for fields that have one. */
+  /** Appends a body. `values`: in shape order, undefined for a value that is not stored. `positions`: in shape order, for fields that have one. */
   encode(to: ByteWriter, values: readonly unknown[], positions: readonly (Bytes | undefined)[]): void {
     const start = this.encodeFixedFields(to, values, positions)
     const ends = to.reserve(endBytes * this.variableFields.length)
     const variableStart = to.length
     for (const field of this.variableFields) {
       const value = values[field.valueIndex]
-      if (value === null) setNull(to, start, field)
+      if (value === null || value === undefined) setNull(to, start, field)
       else field.codec.write(value, to)
       writeUint32At(to.bytes, to.length - variableStart, ends + endBytes * field.variableIndex)
     }
@@ -127,7 +127,7 @@ export class RecordLayout {
   }
 
   private encodeFixed(to: ByteWriter, start: number, field: PlacedField, value: unknown): void {
-    if (value !== null) {
+    if (value !== null && value !== undefined) {
       field.codec.write(value, to)
       return
     }

@@ -3,6 +3,7 @@ import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ClassNumber, MapSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { FormatSource } from './class-format.ts'
+import { unevaluated } from './creation-value.ts'
 
 export interface Reference {
   readonly target: Oid
@@ -10,6 +11,7 @@ export interface Reference {
 }
 
 function* referencesIn(spec: TypeSpec, value: unknown, formats: FormatSource): Generator<Reference> {
+  if (value === unevaluated) return
   switch (spec.logicalType) {
     case 'reference':
       if (value !== noOid) yield referenceTo(spec, value)
@@ -77,6 +79,10 @@ export function* newReferences(
   after: unknown,
   formats: FormatSource,
 ): Generator<Reference | undefined> {
+  if (before === unevaluated || after === unevaluated) {
+    yield* referencesIn(spec, after, formats)
+    return
+  }
   if (spec.logicalType === 'reference') {
     if (after !== before) yield* referencesIn(spec, after, formats)
     return

@@ -13,7 +13,8 @@ export function encodeValue(codec: Codec, value: unknown): Buffer {
 export function isSameValue(codec: Codec, one: unknown, other: unknown): boolean {
   if (one === other) return true
   // Values represented as strings in memory have a unique form.
-  if (one === null || other === null || typeof one === 'string') return false
+  if (one === null || other === null || one === undefined || other === undefined || typeof one === 'string')
+    return false
   const { key } = codec
   if (key === undefined) return encodeValue(codec, one).equals(encodeValue(codec, other))
   return keyOf(key, one).equals(keyOf(key, other))

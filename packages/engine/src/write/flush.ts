@@ -4,12 +4,12 @@ import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } 
 import { checkPendingTypes } from '../records/check-pending-types.ts'
 import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
 import type { Bytes } from '../store/store.ts'
-import { openTimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
 import { checkConstraints, violationTo } from './constraint-error.ts'
 import { drawNumbers } from './draw-numbers.ts'
-import { evaluateValues } from './evaluate-values.ts'
+import { evaluateValues, evaluateWithin } from './evaluate-values.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
@@ -28,9 +28,26 @@ async function flushLinked(unit: UnitOfWork): Promise<void> {
 }
 
 function flush(unit: UnitOfWork): Promise<void> {
-  return unit.objects.mayDraw && !unit.isUnchecked
-    ? drawNumbers(unit).then(() => flushChanged(unit))
-    : flushChanged(unit)
+  const { mayDraw, isEvaluatedWithin } = unit.objects
+  return mayDraw || isEvaluatedWithin ? evaluateFirst(unit).then(() => flushChanged(unit)) : flushChanged(unit)
+}
+
+/** What may take longer than the rest of a flush. */
+async function evaluateFirst(unit: UnitOfWork): Promise<void> {
+  const { objects, isUnchecked } = unit
+  if (objects.mayDraw && !isUnchecked) await drawNumbers(unit)
+  const slice = openTimeSlice()
+  for (const state of objects.all()) {
+    if (state.isDeleted || !isChanged(state) || state.format.evaluatedWithin.length === 0) continue
+    try {
+      const evaluated = runYieldingIfLong(evaluateWithin(state, unit), slice)
+      if (evaluated !== undefined) await evaluated
+    } catch (error) {
+      throw withPosition(state, error)
+    }
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
 }
 
 function flushChanged(unit: UnitOfWork): Promise<void> {

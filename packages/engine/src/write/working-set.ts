@@ -43,8 +43,6 @@ export interface ObjectState extends RecordValues {
   isAddressed: boolean
   /** A command has set attributes of the object, rather than only links to it. */
   isUpdated: boolean
-  /** Values that commands give for computed attributes, by index; ignored if they are correct. */
-  claims: Map<number, unknown> | undefined
   /** The position of the command that created the object or changed it last, for errors found when it is written. */
   position: number | undefined
   /** The value of its index entries, made when they are written. */
@@ -98,6 +96,8 @@ export class WorkingSet {
   private sizes: PartSizes | undefined
   /** Whether the default of an attribute of any object may draw numbers from sequences. */
   mayDraw = false
+  /** Whether expressions give values of embedded objects of any object. */
+  isEvaluatedWithin = false
   /** New objects that require links. */
   readonly lacking: ObjectState[] = []
 
@@ -162,7 +162,6 @@ export class WorkingSet {
       isDeleted: false,
       isAddressed: true,
       isUpdated: false,
-      claims: undefined,
       position,
       entryValue: undefined,
     }
@@ -199,6 +198,7 @@ export class WorkingSet {
   private keep(state: ObjectState): void {
     this.states.push(state)
     if (state.format.drawsNumbers) this.mayDraw = true
+    if (state.format.evaluatedWithin.length > 0) this.isEvaluatedWithin = true
     if (this.byOid !== undefined) this.byOid.set(state.oid, state)
     else if (this.states.length > fewObjects) {
       this.byOid = new Map()
@@ -225,7 +225,6 @@ class LoadedObject implements ObjectState {
   isDeleted = false
   isAddressed = false
   isUpdated = false
-  claims: Map<number, unknown> | undefined = undefined
   position: number | undefined = undefined
   entryValue: Bytes | undefined = undefined
   private content: RecordValues | undefined

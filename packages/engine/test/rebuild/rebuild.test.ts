@@ -175,8 +175,19 @@ it('expressions of attributes give nothing anew: objects have what they had', as
     { attributeName: 'changed', logicalType: 'integer', default: null, onUpdate: next },
     { attributeName: 'twice', logicalType: 'integer', computed: { expression: 'n * 2', isStored: true } },
   ]
-  await fd.defineClasses([{ className: 'Counter', isReferenceable: true, attributes }], 'create')
-  const oid = await fd.createObject('Counter', { n: 1, made: null })
+  const negative = { attributeName: 'negative', logicalType: 'integer', computed: { expression: '0 - n' } }
+  const parts = [...attributes.filter((one) => !('onUpdate' in one)), negative]
+  const part = { logicalType: 'object', class: 'Part' }
+  const embedding = [
+    { attributeName: 'part', ...part },
+    { attributeName: 'parts', logicalType: 'list', elementSpecification: part },
+  ]
+  const classes = [
+    { className: 'Part', isReferenceable: false, attributes: parts },
+    { className: 'Counter', isReferenceable: true, attributes: [...attributes, ...embedding] },
+  ]
+  await fd.defineClasses(classes as never, 'create')
+  const oid = await fd.createObject('Counter', { n: 1, made: null, part: { n: 3, made: null }, parts: [{ n: 4 }] })
   await fd.createObject('Counter', { n: 5 })
   await expectSameAgain(fd)
   await fd.updateObject(oid, { n: 2 })

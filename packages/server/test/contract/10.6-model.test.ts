@@ -1,7 +1,7 @@
 /** Checks, defaults, updates and computed attributes against a plain model of them, over HTTP (contract 10.6). */
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { classOf, type FdUnderTest } from './class-of.ts'
+import { classOf, embedded, type FdUnderTest, list } from './class-of.ts'
 import { useFdPerTest } from './fd-per-test.ts'
 import { rule } from './rule.ts'
 import type { ServerUnderTest } from './server-under-test.ts'
@@ -56,10 +56,12 @@ const values = fc.record({ a: value, b: value })
 /** Zero and its negative are one integer. */
 const plain = (number: number | null): number | null => (number === null ? null : number + 0)
 
+const computedAs = (expression: string) => ({ computed: { expression } })
+
 let classes = 0
 
 rule(
-  ['10.6.2', '10.6.4', '10.6.8', '10.6.10', '10.6.11'],
+  ['10.6.2', '10.6.4', '10.6.8', '10.6.10', '10.6.11', '10.6.23', '10.6.24'],
   'objects are what a model says, with names that change',
   async () => {
     const property = fc.asyncProperty(
@@ -70,21 +72,27 @@ rule(
         const integer = (more: object) => ({ logicalType: 'integer', storage: 'b64', ...more })
         const attributes = {
           ...{ a: integer({}), b: integer({}) },
-          computed: integer({ computed: { expression: computed.text } }),
+          computed: integer(computedAs(computed.text)),
           stored: integer({ computed: { expression: stored.text, isStored: true } }),
           given: integer({ default: { expression: given.text } }),
           updated: integer({ onUpdate: { expression: updated.text } }),
         }
         const checks = [{ name: 'positive', expression: `${checked.text} > 0` }]
-        await fd.define(classOf(name, attributes, { checks }))
-        const renamed = await server.put(fd.at(`/v1/schema/${name}`), {
-          attributesToRename: [{ originalName: 'a', newName: 'select' }],
-        })
-        expect(renamed.status, renamed.text).toBe(201)
+        const { updated: _, ...embeddable } = attributes
+        const object = { logicalType: 'object', class: `${name}Part` }
+        const holder = { ...attributes, part: object, parts: list(object), copy: integer(computedAs('part.stored')) }
+        await fd.define(classOf(object.class, embeddable, embedded), classOf(name, holder, { checks }))
+        for (const cls of [name, object.class]) {
+          const renamed = await server.put(fd.at(`/v1/schema/${cls}`), {
+            attributesToRename: [{ originalName: 'a', newName: 'select' }],
+          })
+          expect(renamed.status, renamed.text).toBe(201)
+        }
         let oid: string | undefined
-        let model: Record<string, number | null> = {}
+        let model: Record<string, unknown> = {}
         for (const state of states) {
-          const body = { select: state.a, b: state.b }
+          const part = { select: state.a, b: state.b }
+          const body = { ...part, part, parts: [part, {}] }
           const reply = oid === undefined ? await fd.postObject(name, body) : await fd.putObject(oid, body)
           const held = checked.value(state)
           expect(reply.status, `${reply.text} ${checked.text}`).toBe(
@@ -96,12 +104,19 @@ rule(
             const before = isNew
               ? { given: plain(given.value(state)), updated: 0 }
               : { ...model, updated: plain(updated.value(state)) }
+            const read = ({ a, b }: Values) => ({
+              select: a,
+              b,
+              computed: plain(computed.value({ a, b })),
+              stored: plain(stored.value({ a, b })),
+            })
+            const made = (values: Values) => ({ ...read(values), given: plain(given.value(values)) })
             model = {
               ...before,
-              select: state.a,
-              b: state.b,
-              computed: plain(computed.value(state)),
-              stored: plain(stored.value(state)),
+              ...read(state),
+              part: { ...made(state), ...(isNew ? {} : { given: (model.part as { given: unknown }).given }) },
+              parts: [made(state), made({ a: 0, b: 0 })],
+              copy: plain(stored.value(state)),
             }
           }
           if (oid !== undefined) expect(await fd.read(oid)).toMatchObject(model)

@@ -8,7 +8,7 @@ import { expect } from 'vitest'
 import { addRole } from '../../src/security/custom-roles.ts'
 import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
 import { openServer } from '../unit/open-server.ts'
-import { classOf, type FdUnderTest } from './class-of.ts'
+import { classOf, embedded, type FdUnderTest } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { useFdPerTest } from './fd-per-test.ts'
 import { rule } from './rule.ts'
@@ -105,6 +105,22 @@ rule(['2.4.8', '2.4.10'], 'rows come first, and then what enters, changes and le
   expect((await followed.step()).told).toEqual([['change', { oid: bob, row: { name: 'Rob' } }]])
   await server.send('DELETE', fd.at(`/v1/object/${ann}`))
   expect((await followed.step()).told).toEqual([['leave', { oid: ann }]])
+  followed.end()
+})
+
+rule(['2.4.8', '10.6.24'], 'computed attributes of embedded objects are as others', async () => {
+  const twice = { logicalType: 'integer', computed: { expression: 'n * 2' } }
+  const half = { logicalType: 'object', class: 'Half' }
+  await fd.define(classOf('Half', { n: 'integer', twice }, embedded), classOf('Whole', { half }))
+  const oid = await fd.create('Whole', { half: { n: 1 } })
+  const followed = await Followed.of('FROM Whole WHERE half.twice > 2 RETURN half.twice AS t')
+  await followed.step()
+  await fd.update(oid, { half: { n: 2 } })
+  expect((await followed.step()).told).toEqual([['enter', { oid, row: { t: 4 } }]])
+  await fd.update(oid, { half: { n: 3 } })
+  expect((await followed.step()).told).toEqual([['change', { oid, row: { t: 6 } }]])
+  await fd.update(oid, { half: { n: 0 } })
+  expect((await followed.step()).told).toEqual([['leave', { oid }]])
   followed.end()
 })
 

@@ -7,16 +7,32 @@ import { parsePredicate } from '../parse/parse.ts'
 import { type CollectionType, integerType, isMany, typeOfSpec } from '../values/value-type.ts'
 import type { Bound, BoundAttribute } from './bound.ts'
 import { assignable } from './coercion.ts'
+import { followsReferences } from './record-only.ts'
 import { type Binder, contextScope } from './scope.ts'
 
 /** Maximum tokens of an expression of the schema. */
 export const expressionTokensMax = 2_000
 
-/** Undefined for an attribute whose value is stored. While classes are being defined, this is not known yet for expressions in text form. */
-function substituted({ found }: BoundAttribute): Substitution | undefined {
+/** Undefined for an attribute whose value depends on nothing except the object that has it. */
+function substituted({ found }: BoundAttribute, span: Span, binder: Binder): Substitution | undefined {
   const computed = found?.properties?.own.computed
   if (found === undefined || !isExpression(computed)) return undefined
-  return 'text' in computed || computed.isFollowing === true ? { found, expression: computed } : undefined
+  const substitution = { found, expression: computed }
+  const isFollowing = 'text' in computed ? isFollowingText(substitution, span, binder) : computed.isFollowing === true
+  return isFollowing ? substitution : undefined
+}
+
+/** While classes are being defined, only the text can tell; one that names itself does not follow by that. */
+function isFollowingText(substitution: Substitution, span: Span, binder: Binder): boolean {
+  const { followingTexts } = binder
+  const { number } = substitution.found
+  let isFollowing = followingTexts.get(number)
+  if (isFollowing === undefined) {
+    followingTexts.set(number, false)
+    isFollowing = followsReferences(bindSubstitution(substitution, binder.newSlot(), span, binder))
+    followingTexts.set(number, isFollowing)
+  }
+  return isFollowing
 }
 
 interface Substitution {
@@ -26,7 +42,7 @@ interface Substitution {
 
 /** The expression in place of an attribute of the object in `slot`; undefined if the attribute's value is stored. Throws QueryError. */
 export function bindComputed(attribute: BoundAttribute, slot: number, span: Span, binder: Binder): Bound | undefined {
-  const substitution = substituted(attribute)
+  const substitution = substituted(attribute, span, binder)
   return substitution && bindSubstitution(substitution, slot, span, binder)
 }
 
@@ -37,16 +53,22 @@ function bindSubstitution(
   binder: Binder,
 ): Bound {
   const { onName, catalog } = binder
-  const scope = contextScope(slot, { kind: 'reference', cls: found.declaringClass }, undefined)
+  const { declaringClass: cls } = found
+  const scope = contextScope(slot, { kind: cls.isReferenceable ? 'reference' : 'embedded', cls }, undefined)
   binder.onName = undefined
-  if (++binder.computedDepth > computedDepthMax) {
-    throw binder.error(
-      { start, end },
-      `attribute ${found.name} is computed from itself, or by more than ${computedDepthMax} steps`,
-    )
-  }
+  const text = expressionText(expression, namesIn(catalog))
+  binder.computedCharacters += text.length
+  binder.computedDepth++
   try {
-    const parsed = parsePredicate(expressionText(expression, namesIn(catalog)), expressionTokensMax)
+    if (binder.computedDepth > computedDepthMax) {
+      const words = `attribute ${found.name} is computed from itself, or by more than ${computedDepthMax} steps`
+      throw binder.error({ start, end }, words)
+    }
+    if (binder.computedCharacters > computedCharactersMax) {
+      const words = `attribute ${found.name} and others named here are computed by expressions of more than ${computedCharactersMax} characters in all`
+      throw binder.error({ start, end }, words)
+    }
+    const parsed = parsePredicate(text, expressionTokensMax)
     const bound = assignable(
       binder.bind(parsed, scope),
       typeOfSpec(found.spec, catalog),
@@ -61,17 +83,20 @@ function bindSubstitution(
 }
 
 const computedDepthMax = 20
+/** Of the expressions in place of attributes in one text, since each may name others several times. */
+const computedCharactersMax = 50_000
 
-/** The same for an attribute of the object that a reference leads to. */
+/** The same for an attribute of the object that a reference leads to, or of an embedded one. */
 export function bindComputedOf(
   object: Bound,
   attribute: BoundAttribute,
   span: Span,
   binder: Binder,
 ): Bound | undefined {
-  const substitution = substituted(attribute)
+  const substitution = substituted(attribute, span, binder)
   if (substitution === undefined) return undefined
-  if (object.kind === 'self') return bindSubstitution(substitution, object.slot, span, binder)
+  const isInSlot = object.kind === 'self' || (object.kind === 'slot' && object.type.kind === 'embedded')
+  if (isInSlot) return bindSubstitution(substitution, object.slot, span, binder)
   const { start, end } = span
   const slot = binder.newSlot()
   const body = bindSubstitution(substitution, slot, span, binder)

@@ -176,6 +176,8 @@ function inContext(
   const object: Bound = { kind: 'slot', slot, type, start, end }
   if (type.kind === 'embedded') {
     const attribute = findAttribute(binder, type.cls, name, span)
+    const computed = attribute && bindComputed(attribute, slot, span, binder)
+    if (computed !== undefined) return computed
     return attribute && { kind: 'field', object, index: attribute.index, name, type: attribute.type, start, end }
   }
   return fieldOf(object, name, span)
@@ -270,6 +272,8 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binder: B
   }
   if (type.kind === 'embedded') {
     const attribute = resolveAttribute(binder, type.cls, name, nameSpan)
+    const computed = bindComputedOf(object, attribute, { start, end }, binder)
+    if (computed !== undefined) return computed
     return { kind: 'field', object, index: attribute.index, name, type: attribute.type, start, end }
   }
   if (type.kind === 'null') return { kind: 'constant', value: null, type, start, end }

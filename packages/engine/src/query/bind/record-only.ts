@@ -2,6 +2,11 @@
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import { type Bound, partsOf } from './bound.ts'
 
+/** Whether the value depends on other objects. */
+export function followsReferences(bound: Bound): boolean {
+  return !isRecordOnly(bound) || bound.kind === 'self' || partsOf(bound).some(followsReferences)
+}
+
 /** Cached because parts are tested as well as the whole, which would otherwise be repeated from every depth. */
 const cache = new WeakMap<Bound, boolean>()
 

@@ -3,6 +3,7 @@ import type { AshlarError } from '../../errors.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../../schema/catalog.ts'
 import { noOid } from '../../types/oid.ts'
+import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Alias, Expression, Span, Statement } from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
 import { queryError } from '../language/query-error.ts'
@@ -123,6 +124,10 @@ export class Binder {
   onName: ((span: Span, found: ClassAttribute | SchemaClass) => void) | undefined
   /** Nesting depth of computed attributes during binding. */
   computedDepth = 0
+  /** Length of the expressions that were bound in place of computed attributes. */
+  computedCharacters = 0
+  /** While classes are being defined: whether the expressions of computed attributes follow references. */
+  readonly followingTexts = new Map<AttributeNumber, boolean>()
   slots = 0
   /** Whether the bound statement yields one value as an expression, instead of one per row. */
   isSingle = false

@@ -1,6 +1,8 @@
 /** Compiles bound expressions to closures, once per plan. Operators on null give null. */
 import { AshlarError } from '../../errors.ts'
+import { isComputed } from '../../records/computed.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
+import type { ClassAttribute } from '../../schema/catalog.ts'
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { Oid } from '../../types/oid.ts'
 import { type Bound, type BoundAttribute, isConstant, partsOf } from '../bind/bound.ts'
@@ -123,11 +125,8 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
       return compileAttribute(bound.slot, bound.attribute, bound.type)
     case 'follow':
       return compileFollow(bound, compiler)
-    case 'field': {
-      const object = compiler.compile(bound.object)
-      const { index } = bound
-      return (evaluation) => (object(evaluation) as readonly unknown[] | null)?.[index] ?? null
-    }
+    case 'field':
+      return compileField(bound, compiler)
     case 'edgeField': {
       const object = compiler.compile(bound.object)
       const field = bound.field as keyof Edge
@@ -157,6 +156,19 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
       return compileUnion(bound, compiler)
     default:
       return compileValue(bound, compiler)
+  }
+}
+
+function compileField({ object, index }: Extract<Bound, { kind: 'field' }>, compiler: Compiler): Evaluate {
+  const evaluate = compiler.compile(object)
+  const cls = object.type.kind === 'embedded' ? object.type.cls : undefined
+  if (cls === undefined || !isComputed(cls.attributes[index] as ClassAttribute)) {
+    return (evaluation) => (evaluate(evaluation) as readonly unknown[] | null)?.[index] ?? null
+  }
+  const format = compiler.formats.of(cls)
+  return (evaluation) => {
+    const values = evaluate(evaluation) as readonly unknown[] | null | undefined
+    return values === null || values === undefined ? null : format.valueAt(values, index)
   }
 }
 

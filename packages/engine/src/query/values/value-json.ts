@@ -2,6 +2,8 @@
 
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { unreachable } from '../../errors.ts'
+import { isFollowing } from '../../records/computed.ts'
+import { recordFormats } from '../../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { Decimal } from '../../types/decimal-number.ts'
 import { decimalToJsonNumber, withHiddenFraction } from '../../types/hidden-fraction.ts'
@@ -21,8 +23,10 @@ export function toJson(type: ValueType, value: unknown, catalog: Catalog): unkno
       return Object.fromEntries(
         (value as readonly MapPair[]).map(({ key, value: item }) => [String(key), toJson(type.element, item, catalog)]),
       )
-    case 'embedded':
-      return embeddedToJson(type.cls, value as readonly unknown[], catalog)
+    case 'embedded': {
+      const fields = embeddedFields(type.cls, value as readonly unknown[], catalog)
+      return Object.fromEntries(fields.map(([name, field, one]) => [name, toJson(field, one, catalog)]))
+    }
     case 'record':
       return Object.fromEntries(
         type.fields.map(({ name, type: field }, i) => [
@@ -51,13 +55,13 @@ function fieldJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
   return isFractionLost ? withHiddenFraction(`${BigInt(value as number)}.0`) : toJson(type, value, catalog)
 }
 
-function embeddedToJson(cls: SchemaClass, values: readonly unknown[], catalog: Catalog): unknown {
-  return Object.fromEntries(
-    cls.attributes.map(({ outputName, spec }, i) => [
-      outputName,
-      toJson(typeOfSpec(spec, catalog), values[i], catalog),
-    ]),
-  )
+function embeddedFields(cls: SchemaClass, values: readonly unknown[], catalog: Catalog): Field[] {
+  const format = recordFormats(catalog).of(cls)
+  return format.attributes.flatMap((attribute) => {
+    const { outputName, spec } = attribute.attribute
+    if (isFollowing(attribute.attribute)) return []
+    return [[outputName, typeOfSpec(spec, catalog), format.valueAt(values, attribute.index)] as const]
+  })
 }
 
 /** JSON text in which whole numbers keep all their digits; a number that is not finite is null. */
@@ -81,14 +85,9 @@ export function writeValue(json: JsonWriter, type: ValueType, value: unknown, ca
         catalog,
       )
       return
-    case 'embedded': {
-      const values = value as readonly unknown[]
-      const fields = type.cls.attributes.map(
-        ({ outputName, spec }, i) => [outputName, typeOfSpec(spec, catalog), values[i]] as const,
-      )
-      writeFields(json, fields, catalog)
+    case 'embedded':
+      writeFields(json, embeddedFields(type.cls, value as readonly unknown[], catalog), catalog)
       return
-    }
     case 'record':
       writeFields(
         json,

@@ -9,12 +9,12 @@ export const computed: AttributeProperty = {
   field: 'computed',
   word: 'Computed',
   form: 'computed',
-  types: 'scalars, references without an inverse and lists of them, of referenceable classes',
-  appliesTo({ spec, isElement, isEmbeddable }) {
+  types: 'scalars, references without an inverse and lists of them',
+  appliesTo({ spec, isElement }) {
     const valueSpec = spec.logicalType === 'list' ? spec.element : spec
     const isReference = valueSpec.logicalType === 'reference' && valueSpec.inverseAttribute === null
     const isLinks = spec.logicalType === 'list' && spec.collectionTypeName === 'TreeListOfReferences'
-    return !isElement && !isEmbeddable && !isLinks && (isScalar(valueSpec) || isReference)
+    return !isElement && !isLinks && (isScalar(valueSpec) || isReference)
   },
   define(input) {
     if (!isExpressionInput(input)) throw invalidProperty('computed', 'is an object with an expression')

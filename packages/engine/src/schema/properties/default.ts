@@ -24,9 +24,7 @@ export const defaultValue: AttributeProperty = {
     if (input === null) return isScalar(target.spec) ? null : defineValue('default', [], target)
     if (holdsJson(target.spec)) return defineJson(input, target)
     if (!isExpressionInput(input)) return defineValue('default', input, target)
-    if (!isScalar(target.spec) || target.isEmbeddable) {
-      throw invalidProperty('default', 'is an expression for scalars of referenceable classes only')
-    }
+    if (!isScalar(target.spec)) throw invalidProperty('default', 'is an expression for scalars only')
     return defineExpression('default', input.expression)
   },
   mapValues: (stored, map) => (stored === null || isExpression(stored) ? stored : map(stored)),
