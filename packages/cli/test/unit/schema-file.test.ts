@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { classOf, embedded, type FdUnderTest, list, reference } from '../../../server/test/contract/class-of.ts'
 import { useFdPerTest } from '../../../server/test/contract/fd-per-test.ts'
 import { rule } from '../../../server/test/contract/rule.ts'
-import type { ServerUnderTest } from '../../../server/test/contract/server-under-test.ts'
+import type { Loose, ServerUnderTest } from '../../../server/test/contract/server-under-test.ts'
 import { schemaState } from '../../src/schema/schema-state.ts'
 import { schemaFiles } from '../../src/schema/schema-text.ts'
 
@@ -45,24 +45,23 @@ rule(['10.6.23', '10.6.24'], 'a schema file has the expressions of embeddable cl
         count: { logicalType: 'integer', default: { expression: '1 + 1' } },
         id: { logicalType: 'guid', default: { expression: 'GUID()' } },
         double: { logicalType: 'integer', computed: { expression: 'count * 2', isStored: true } },
-        name: { logicalType: 'string', computed: { expression: 'order.name' } },
-        order: reference('Order'),
+        name: { logicalType: 'string', computed: { expression: 'owner.name' } },
+        owner: reference('Owner'),
       },
       embedded,
     ),
-    classOf('Order', { name: 'string', lines: list({ logicalType: 'object', class: 'Line' }) }),
+    classOf('Owner', { name: 'string' }),
+    classOf('Order', { lines: list({ logicalType: 'object', class: 'Line' }) }),
   )
-  await expectSameAfterText('DROP CLASS Order DROP CLASS Line')
+  await expectSameAfterText('DROP CLASS Order DROP CLASS Line DROP CLASS Owner')
 })
 
 /** Writes the schema as text, drops the classes, and executes the text: the classes are as before. */
 async function expectSameAfterText(drop: string): Promise<void> {
   const read = async () =>
-    (await server.get(fd.at('/v1/schema'))).json.map(({ className, attributes, checks }: Record<string, unknown>) => ({
-      className,
-      attributes,
-      checks,
-    }))
+    (await server.get(fd.at('/v1/schema'))).json
+      .map(({ className, attributes, checks }: Loose) => ({ className, attributes, checks }))
+      .sort((a: Loose, b: Loose) => a.className.localeCompare(b.className))
   const before = await read()
   const classes = (await server.get(fd.at('/v1/schema'))).json
   const texts = [...schemaFiles(schemaState(classes, [], []), 'always').values()].join('\n')
