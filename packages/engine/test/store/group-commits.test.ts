@@ -72,8 +72,8 @@ it('alone it is rejected too', async () => {
 it('a request for something that is no key is rejected before it is joined with others', () => {
   const answers: unknown[] = []
   const answer = { resolve: (values: unknown) => answers.push(values), reject: () => undefined }
-  expect(() => keyRequest([undefined as unknown as Bytes], answer)).toThrow(TypeError)
-  const joined = joinKeys([keyRequest([bytes('a'), bytes('b'), bytes('a')], answer)], false)
+  expect(() => keyRequest([undefined as unknown as Bytes], 0, answer)).toThrow(TypeError)
+  const joined = joinKeys([keyRequest([bytes('a'), bytes('b'), bytes('a')], 0, answer)], false)
   expect(joined.keys).toEqual([bytes('a'), bytes('b')])
   joined.resolve([bytes('1'), undefined])
   expect(answers).toEqual([[bytes('1'), undefined, bytes('1')]])

@@ -165,7 +165,7 @@ it('many who ask PostgreSQL for a key together get the same bytes where these ar
   for (const isShared of [true, false]) {
     const answers: (Bytes | undefined)[] = []
     const answer = { resolve: (values: (Bytes | undefined)[]) => answers.push(...values), reject: () => undefined }
-    const joined = joinKeys([keyRequest([key], answer), keyRequest([key], answer)], isShared)
+    const joined = joinKeys([keyRequest([key], 0, answer), keyRequest([key], 0, answer)], isShared)
     expect(joined.keys).toEqual([key])
     joined.resolve([Buffer.from('value')])
     const [one, other] = answers

@@ -27,22 +27,23 @@ export class ArrayWriter {
   }
 
   int2(value: number): void {
-    this.integer(2)
-    this.array[this.at++] = value >> 8
-    this.array[this.at++] = value
+    const at = setInt32(this.array, 2, this.at)
+    this.array[at] = value >> 8
+    this.array[at + 1] = value
+    this.at = at + 2
   }
 
   int4(value: number): void {
-    this.integer(4)
-    this.integer(value)
+    this.at = setInt32(this.array, value, setInt32(this.array, 4, this.at))
   }
 
   /** A length of -1 marks null. */
   bytes(value: Bytes | null): void {
+    const { array } = this
     const length = value?.length ?? -1
-    this.integer(length)
+    const at = setInt32(array, length, this.at)
+    this.at = at
     if (value === null) return
-    const { array, at } = this
     if (length > fewBytes) array.set(value, at)
     else for (let byte = 0; byte < length; byte++) array[at + byte] = value[byte] as number
     this.at = at + length
@@ -62,16 +63,15 @@ export class ArrayWriter {
     this.array.fill(this.array.subarray(start, this.at), this.at, end)
     this.at = end
   }
+}
 
-  /** Sets bytes one by one, which costs less than a call of `Buffer` per number. */
-  private integer(value: number): void {
-    const { array, at } = this
-    array[at] = value >> 24
-    array[at + 1] = value >> 16
-    array[at + 2] = value >> 8
-    array[at + 3] = value
-    this.at = at + 4
-  }
+/** Sets bytes one by one, which costs less than a call of `Buffer` per number. Returns the end offset. */
+function setInt32(array: Buffer, value: number, at: number): number {
+  array[at] = value >> 24
+  array[at + 1] = value >> 16
+  array[at + 2] = value >> 8
+  array[at + 3] = value
+  return at + 4
 }
 
 export function int2Array(values: readonly number[]): Buffer {
@@ -98,7 +98,8 @@ export function textArray(values: readonly string[]): Buffer {
 }
 
 function elementsOf(type: 'bytea' | 'text', values: readonly (Bytes | null)[]): Buffer {
-  const bytes = values.reduce((sum, value) => sum + (value?.length ?? 0), 0)
+  let bytes = 0
+  for (const value of values) bytes += value?.length ?? 0
   const writer = new ArrayWriter(type, values.length, bytes)
   for (const value of values) writer.bytes(value)
   return writer.array

@@ -2,7 +2,7 @@
 import type { Bytes } from '../store.ts'
 import { type PreparedStatement, type RowsInBytes, rowsInBytes } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
-import { GroupedStatements, type WaitingRequest } from './grouped-statements.ts'
+import { GroupedStatements } from './grouped-statements.ts'
 import { firstKeyRequests, joinKeys, type KeyRequest, keyRequest } from './key-requests.ts'
 import { readKeys, valuesFrom } from './read-keys.ts'
 import type { Tables } from './tables.ts'
@@ -32,7 +32,7 @@ export function keysOfAnyPlacement(tables: Tables): KeysStatement {
 }
 
 export class GroupReads implements KeyReads {
-  private readonly statements: GroupedStatements<KeyRequest & WaitingRequest>
+  private readonly statements: GroupedStatements<KeyRequest>
 
   constructor(connections: Connections, { query, values }: KeysStatement) {
     this.statements = new GroupedStatements(connections, {
@@ -49,8 +49,7 @@ export class GroupReads implements KeyReads {
 
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     return new Promise((resolve, reject) => {
-      const request = keyRequest(keys, { resolve, reject })
-      this.statements.add((end) => ({ ...request, end }))
+      this.statements.add(keyRequest(keys, this.statements.endOfPatience(), { resolve, reject }))
     })
   }
 }

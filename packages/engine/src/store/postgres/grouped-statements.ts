@@ -42,9 +42,14 @@ export class GroupedStatements<R extends WaitingRequest> {
     this.kind = kind
   }
 
+  /** When a request that is made now stops waiting. */
+  endOfPatience(): number {
+    return performance.now() + this.connections.address.patienceMs
+  }
+
   /** Requests of one event loop turn share a statement. */
-  add(requestUntil: (end: number) => R): void {
-    this.waiting.push(requestUntil(performance.now() + this.connections.address.patienceMs))
+  add(request: R): void {
+    this.waiting.push(request)
     this.gathering ??= setImmediate(() => {
       this.gathering = undefined
       this.sendSome()

@@ -1,26 +1,30 @@
 /** Keys that several requests need at the same time, for one statement, with a result for each request. */
 import { keyText } from '../key-text.ts'
 import type { Bytes } from '../store.ts'
+import type { WaitingRequest } from './grouped-statements.ts'
 
 /** Maximum number of keys in one statement, counted with repetitions, unless a single request has more. */
 const keysMax = 1_024
 
-export interface KeyRequest {
+export interface KeyRequest extends WaitingRequest {
   readonly keys: readonly Bytes[]
   /** The keys as text. */
   readonly names: readonly string[]
   /** `values`: in the order of the keys. */
   resolve(values: (Bytes | undefined)[]): void
-  reject(error: unknown): void
 }
 
 /** Throws for an invalid key: if it threw when the statement is built, the other requests would fail. */
-export function keyRequest(keys: readonly Bytes[], answer: Pick<KeyRequest, 'resolve' | 'reject'>): KeyRequest {
-  return { keys, names: keys.map(keyText), ...answer }
+export function keyRequest(
+  keys: readonly Bytes[],
+  end: number,
+  { resolve, reject }: Pick<KeyRequest, 'resolve' | 'reject'>,
+): KeyRequest {
+  return { keys, names: keys.map(keyText), end, resolve, reject }
 }
 
 /** The first requests, as many as fit one statement. */
-export function firstKeyRequests<R extends KeyRequest>(waiting: readonly R[]): readonly R[] {
+export function firstKeyRequests(waiting: readonly KeyRequest[]): readonly KeyRequest[] {
   let keys = 0
   const beyond = waiting.findIndex((request, i) => {
     keys += request.keys.length

@@ -161,7 +161,7 @@ export class GroupNamingReads {
   /** `expected`: all requests must expect the same key. Throws StoreUnavailable. */
   read(page: NamingPage, expected: Entry): Promise<NamingAnswer> {
     return new Promise((resolve, reject) => {
-      this.statements.add((end) => ({ page, expected, end, resolve, reject }))
+      this.statements.add({ page, expected, end: this.statements.endOfPatience(), resolve, reject })
     })
   }
 }

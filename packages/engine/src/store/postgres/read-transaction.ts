@@ -49,7 +49,7 @@ class ReadTransaction implements SnapshotReads {
   }
 
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    return this.gathered((answer) => this.keyRequests.push(keyRequest(keys, answer)))
+    return this.gathered((answer) => this.keyRequests.push(keyRequest(keys, Number.POSITIVE_INFINITY, answer)))
   }
 
   readPage(page: Page): Promise<PageRows> {
