@@ -20,7 +20,7 @@ it('what runs hold is let go of with them, but for what is kept until the statem
     isRemote: false,
     probe: undefined,
     script: { memory, limits: defaultEngineLimits },
-    turn: async () => {},
+    yieldToEventLoop: async () => {},
   }
   const values = new InnerValues(run, around)
   for (const asked of [1, 2]) expect(() => values.value(0, [asked])).toThrow()
