@@ -35,8 +35,8 @@ export interface ChangeRecord {
   readonly isIndexDeleted?: boolean
   /** Created or restarted; omitted if there are none. */
   readonly sequences?: readonly string[]
-  /** Omitted if there are none. */
-  readonly deletedSequences?: readonly string[]
+  /** Omitted if false. */
+  readonly isSequenceDeleted?: boolean
 }
 
 export interface ChangesPage {

@@ -53,7 +53,7 @@ export async function changeCatalog(
     // Its entries are purged later in batches; until then the catalog lists the index as dropped.
     transaction.put(catalogKey('droppedIndexes', number), Buffer.alloc(0))
   }
-  putSequences(transaction, before.state, changed)
+  putSequences(transaction, changed)
   for (const { number, classes } of deletedLinkAttributes(before, after)) {
     transaction.put(catalogKey('droppedLinkAttributes', number), Buffer.from(JSON.stringify(classes)))
   }
@@ -64,15 +64,13 @@ export async function changeCatalog(
 }
 
 /** The entry for the next number of a sequence is created and deleted with the sequence. */
-function putSequences(transaction: Transaction, before: CatalogState, changed: ChangedParts): void {
-  for (const sequence of changed.sequences) {
+function putSequences(transaction: Transaction, { sequences, removedSequences }: ChangedParts): void {
+  for (const sequence of sequences) {
     transaction.put(catalogKey('sequence', sequence.number), encodeSequence(sequence))
     transaction.put(nextNumberKey(sequence.number), encodeNextNumber(BigInt(sequence.start)))
   }
-  for (const number of changed.removedSequences) {
-    const removed = before.sequences.find((one) => one.number === number)
-    // Readers of the change log report its name.
-    transaction.delete(catalogKey('sequence', number), removed && encodeSequence(removed))
+  for (const number of removedSequences) {
+    transaction.delete(catalogKey('sequence', number))
     transaction.delete(nextNumberKey(number))
   }
 }

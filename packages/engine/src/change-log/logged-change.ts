@@ -5,8 +5,8 @@ import type { Bytes } from '../store/store.ts'
 export interface LoggedChange {
   readonly key: Bytes
   /**
-   * The previous value: for a record always; for a class or a deleted sequence, unless an earlier build logged it. For a removed link the known part
-   * of it: empty if there was none, absent if it is removed with its object.
+   * The previous value: for a record always; for a class, unless an earlier build logged it. For a removed link the known part of it: empty if there
+   * was none, absent if it is removed with its object.
    */
   readonly before: Bytes | undefined
   /** Absent if the entry is removed. */

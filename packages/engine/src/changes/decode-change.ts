@@ -40,7 +40,7 @@ export interface CatalogChange {
   readonly index?: IndexDefinition
   readonly removedIndex?: number
   readonly sequence?: SequenceDefinition
-  readonly removedSequence?: SequenceDefinition
+  readonly removedSequence?: number
 }
 
 /** `changed`: the attributes whose values differ, if there are records before and after. */
@@ -203,15 +203,13 @@ function decodeCatalogPart(key: Bytes, before: Bytes | undefined, after: Bytes |
     const earlierClass = before === undefined ? undefined : decodeClass(before)
     return { of: 'catalog', changes: [{ class: decodeClass(after), earlierClass }] }
   }
-  if (part === catalogPart.sequence) return decodeSequenceChange(before, after)
+  if (part === catalogPart.sequence) {
+    return after === undefined
+      ? { of: 'catalog', changes: [{ removedSequence: numberOfCatalogKey(key) }] }
+      : { of: 'catalog', changes: [{ sequence: decodeSequence(after) }] }
+  }
   if (part !== catalogPart.index) return undefined
   return after === undefined
     ? { of: 'catalog', changes: [{ removedIndex: numberOfCatalogKey(key) }] }
     : { of: 'catalog', changes: [{ index: decodeIndex(after) }] }
-}
-
-/** Undefined for a deletion whose name an earlier build did not log, and for a sequence that its own transaction created and deleted. */
-function decodeSequenceChange(before: Bytes | undefined, after: Bytes | undefined): DecodedChange | undefined {
-  if (after !== undefined) return { of: 'catalog', changes: [{ sequence: decodeSequence(after) }] }
-  return before && { of: 'catalog', changes: [{ removedSequence: decodeSequence(before) }] }
 }

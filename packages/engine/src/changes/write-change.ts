@@ -81,12 +81,10 @@ export function schemaChangeJson(head: ChangeHead, parts: readonly CatalogChange
   const indexes = parts.flatMap(({ index }) => (index === undefined ? [] : [index.name]))
   const isIndexDeleted = parts.some(({ removedIndex }) => removedIndex !== undefined)
   const sequences = parts.flatMap(({ sequence }) => (sequence === undefined ? [] : [sequence.name]))
-  const deletedSequences = parts.flatMap(({ removedSequence: removed }) =>
-    removed === undefined ? [] : [removed.name],
-  )
+  const isSequenceDeleted = parts.some(({ removedSequence }) => removedSequence !== undefined)
   const json = openedJson(head, { change: 'schema', classes: [...classes], deletedClasses, indexes, isIndexDeleted })
   if (sequences.length > 0) field(json, 'sequences', sequences)
-  if (deletedSequences.length > 0) field(json, 'deletedSequences', deletedSequences)
+  if (isSequenceDeleted) field(json, 'isSequenceDeleted', true)
   json.ascii('}')
   return json.to.copy()
 }

@@ -312,8 +312,7 @@ export class CatalogTransaction {
     if (next !== undefined) checkNumber(name, 'RESTART', next)
     this.transaction.put(nextNumberKey(number), encodeNextNumber(next))
     // Unchanged, but readers of the change log cannot distinguish a new next number from one that was drawn.
-    const definition = encodeSequence(sequence)
-    this.transaction.put(catalogKey('sequence', number), definition, definition)
+    this.transaction.put(catalogKey('sequence', number), encodeSequence(sequence))
     this.localSequences.add(number)
   }
 

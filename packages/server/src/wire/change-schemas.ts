@@ -42,7 +42,7 @@ export const ChangeRecord = Type.Object(
     sequences: Type.Optional(
       Type.Array(Type.String(), { description: 'Created or restarted; omitted if there are none.' }),
     ),
-    deletedSequences: Type.Optional(Type.Array(Type.String(), { description: 'Omitted if there are none.' })),
+    isSequenceDeleted: Type.Optional(Type.Boolean({ description: 'Omitted if false.' })),
   },
   { description: 'A change of one object, of one link, or of the schema.' },
 )

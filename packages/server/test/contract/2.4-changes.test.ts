@@ -106,8 +106,8 @@ rule(
     expect(reply.json.changes).toEqual([
       { ...nothing, sequences: ['s'] },
       { ...nothing, sequences: ['s'] },
-      { ...nothing, sequences: ['t'], deletedSequences: ['s'] },
-      { ...nothing, deletedSequences: ['t'] },
+      { ...nothing, sequences: ['t'], isSequenceDeleted: true },
+      { ...nothing, isSequenceDeleted: true },
     ])
   },
 )
