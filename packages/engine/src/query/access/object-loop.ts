@@ -120,32 +120,32 @@ export abstract class ObjectLoop {
     evaluation.slots[slot] = view
     const isRow = recordPredicate === undefined || decideSync(recordPredicate, evaluation)
     if (isRow === undefined) this.areUndecided = true
-    let taken: ReturnType<ObjectConsumer['consume']> = 'taken'
-    if (isRow !== false) {
-      taken = this.copies.length > 0 || isRow === undefined ? 'refused' : this.taken(view)
-      if (taken === 'refused') {
-        const copy = view.copy()
-        this.copies.push(copy)
-        this.copiedBytes += copy.bytes
-      }
-    }
+    const taken = isRow === false ? 'taken' : this.taken(view, isRow)
     context.endRow()
-    if (taken === 'full' || this.copies.length >= this.copyCount || this.copiedBytes >= scanBatchBytes) return false
-    return this.mayContinue()
+    return taken === 'taken' && this.mayContinue()
   }
 
-  private taken(view: ObjectView): ReturnType<ObjectConsumer['consume']> {
+  /** `isRow`: undefined if that must be decided later. */
+  private taken(view: ObjectView, isRow: true | undefined): 'taken' | 'full' {
+    if (this.copies.length > 0 || isRow === undefined) return this.keepCopy(view)
     const { rest } = this.scan.filter
     if (rest !== undefined) {
-      const isRow = decideSync(rest, this.scan.evaluation)
-      if (isRow !== true) return isRow === false ? 'taken' : 'refused'
+      const isQualified = decideSync(rest, this.scan.evaluation)
+      if (isQualified !== true) return isQualified === false ? 'taken' : this.keepCopy(view)
     }
     const taken = this.consumer.consume(view)
-    if (taken !== 'refused') {
-      this.returned++
-      this.passedSince++
-    }
+    if (taken === 'refused') return this.keepCopy(view)
+    this.returned++
+    this.passedSince++
     return taken
+  }
+
+  /** Retains a copy of a row that is taken later; 'full' if no further one may wait. */
+  private keepCopy(view: ObjectView): 'taken' | 'full' {
+    const copy = view.copy()
+    this.copies.push(copy)
+    this.copiedBytes += copy.bytes
+    return this.copies.length >= this.copyCount || this.copiedBytes >= scanBatchBytes ? 'full' : 'taken'
   }
 
   /** Whether the current time slice continues; called after each object. */
@@ -305,7 +305,7 @@ class OidLoop extends ObjectLoop {
   }
 
   override async close(): Promise<void> {
-    await this.batches.return(undefined)
+    if (!this.isOver) await this.batches.return(undefined)
   }
 
   protected override countExamined(examined: number): void {
@@ -318,15 +318,16 @@ class OidLoop extends ObjectLoop {
 /** Objects, or index entries, that own their bytes. Their batches count what they have read. */
 export class ViewsLoop extends ObjectLoop {
   protected override readonly areObjects: boolean
-  private readonly batches: AsyncGenerator<readonly ObjectView[]>
+  private readonly batches: AsyncGenerator<readonly ObjectView[]> | undefined
   private batch: readonly ObjectView[] = []
   private at = 0
   private isOver = false
 
+  /** Without `batches`, `nextBatch` must be overridden. */
   constructor(
     scan: ObjectScan,
     consumer: ObjectConsumer,
-    batches: AsyncGenerator<readonly ObjectView[]>,
+    batches?: AsyncGenerator<readonly ObjectView[]>,
     areObjects = true,
   ) {
     super(scan, consumer)
@@ -338,7 +339,7 @@ export class ViewsLoop extends ObjectLoop {
     const { numbers } = this.scan.classes
     for (;;) {
       const view = this.batch[this.at]
-      if (view === undefined) return this.isOver || this.isLastBatch ? 'end' : 'read'
+      if (view === undefined) return this.isOver || this.isLast ? 'end' : 'read'
       this.at++
       const { format } = view
       if (!this.areObjects || (format !== undefined && numbers.has(format.cls.number))) {
@@ -347,21 +348,26 @@ export class ViewsLoop extends ObjectLoop {
     }
   }
 
-  /** No batch follows that of the last read. */
-  protected get isLastBatch(): boolean {
+  /** It is known that no batch follows the one of the last read. */
+  protected get isLast(): boolean {
     return false
   }
 
+  /** Undefined at the end. */
+  protected async nextBatch(): Promise<readonly ObjectView[] | undefined> {
+    return (await this.batches?.next())?.value as readonly ObjectView[] | undefined
+  }
+
   override async read(): Promise<void> {
-    const { done, value } = await this.batches.next()
+    const batch = await this.nextBatch()
     this.scan.context.check()
-    this.isOver = done === true
-    this.batch = this.isOver ? [] : value
+    this.isOver = batch === undefined
+    this.batch = batch ?? []
     this.at = 0
   }
 
   override async close(): Promise<void> {
-    await this.batches.return(undefined)
+    await this.batches?.return(undefined)
   }
 }
 
@@ -374,11 +380,19 @@ export function loopOfOids(scan: ObjectScan, consumer: ObjectConsumer, all: OidB
 }
 
 /** The OIDs that the consumer does not skip. */
-async function* unskipped(scan: ObjectScan, consumer: ObjectConsumer, batches: OidBatches): OidBatches {
+async function* unskipped(
+  { source, filterOperator }: ObjectScan,
+  consumer: ObjectConsumer,
+  batches: OidBatches,
+): OidBatches {
   for await (const batch of batches) {
     const skipped = consumer.skip?.(batch.count) ?? 0
     batch.dropFirst(skipped)
-    scan.source.returned += skipped
+    source.returned += skipped
+    if (filterOperator !== undefined) {
+      filterOperator.examined += skipped
+      filterOperator.returned += skipped
+    }
     yield batch
   }
 }
