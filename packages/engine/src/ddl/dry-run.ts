@@ -84,7 +84,9 @@ async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<Sche
   if (!plan.isLossAllowed) losses.refuse()
   const newContainers = containers.cached()
   ;(await countViolations(snapshot, next, constraintsToCheck(plan), { expressions, newContainers })).refuse()
-  for (const index of plan.replacements) await refuseEqualKeys(snapshot, pending, index, containers.cached())
+  // The pending catalog converts values, and has no expressions that are still to come.
+  const [keyed, built] = plan.kind === 'online' ? [pending, plan.replacements] : [next, plan.rebuilt]
+  for (const index of built) await refuseEqualKeys(snapshot, keyed, index, containers.cached())
   return report(context, plan, losses.all())
 }
 

@@ -1,5 +1,4 @@
 /** Reads and writes objects of one class under one catalog, whatever the shape of their bytes. */
-import { isDeepStrictEqual } from 'node:util'
 import { JsonWriter } from '../bytes/json-writer.ts'
 import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
@@ -18,6 +17,7 @@ import { creationValue, drawsNumbers, unevaluated, valueOfJson } from './creatio
 import { RecordLayout, type Slice } from './record-layout.ts'
 import type { RecordValues } from './record-values.ts'
 import { encodeValue } from './same-value.ts'
+import { obsoleteIn, placesIn, typesSince } from './shape-history.ts'
 import { converted, type StoredReader, storedReader } from './stored-reader.ts'
 import { layoutCodec } from './unread-codec.ts'
 
@@ -425,8 +425,9 @@ export class ClassFormat {
 
   private makeView(shape: Shape): ShapeDecoder {
     const places = placesIn(shape)
+    const obsolete = obsoleteIn(this.formats.catalog, shape)
     const sources = this.attributes.map(({ attribute }) => {
-      return isUnstored(attribute) ? -1 : (places.get(attribute.number) ?? -1)
+      return isUnstored(attribute) || obsolete.has(attribute.number) ? -1 : (places.get(attribute.number) ?? -1)
     })
     const positionSources = this.attributes.map(({ attribute }, i) => {
       const stored = shape.attributes[sources[i] as number]?.spec
@@ -443,7 +444,7 @@ export class ClassFormat {
     const readers = this.attributes.map(({ attribute, linkStorage }, i) => {
       const source = sources[i] as number
       if (source < 0 || linkStorage !== undefined) return undefined
-      return storedReader(this.typesSince(shape, attribute.number), this.formats)
+      return storedReader(typesSince(this.formats.catalog, shape, attribute.number), this.formats)
     })
     const absent = this.attributes.map(({ codec, linkStorage }, i): AbsentValue => {
       if (linkStorage !== undefined || (sources[i] as number) >= 0) return { value: undefined, json: nothing }
@@ -464,7 +465,7 @@ export class ClassFormat {
       const { initial } = first.attributes[placesIn(first).get(attribute.number) as number] as ShapeAttribute
       return this.formats.byNumber(spec.class).defaultsAsOf(first.number, initial as InitialValues | undefined)
     }
-    const types = this.typesSince(shape, attribute.number)
+    const types = typesSince(this.formats.catalog, shape, attribute.number)
     return this.initialValue(codec, types, types[0]?.initial)
   }
 
@@ -490,41 +491,15 @@ export class ClassFormat {
       if (spec.logicalType === 'object') {
         return this.formats.byNumber(spec.class).defaultsAsOf(shapeNumber, initial as InitialValues)
       }
-      return this.initialValue(codec, this.typesSince(shape, number), initial)
+      return this.initialValue(codec, typesSince(this.formats.catalog, shape, number), initial)
     })
     return this.withStoredValues(values)
   }
-
-  /**
-   * The types of the attribute since that shape, the present one last. Shapes share their common parts
-   * (`catalog/shared-attributes.ts`), so few are compared by content.
-   */
-  private typesSince(shape: Shape, number: AttributeNumber): ShapeAttribute[] {
-    const types: ShapeAttribute[] = []
-    for (const later of this.formats.catalog.shapesSince(shape)) {
-      const place = placesIn(later).get(number)
-      const attribute = place === undefined ? undefined : later.attributes[place]
-      if (attribute !== undefined && !isDeepStrictEqual(attribute.spec, types.at(-1)?.spec)) types.push(attribute)
-    }
-    return types
-  }
 }
-
-const placesOfShapes = new WeakMap<Shape, ReadonlyMap<AttributeNumber, number>>()
 
 /** A record or embedded object has a shape that is missing from the catalog read with it. */
 export function unknownShape(number: ShapeNumber): ReadSkew {
   return new ReadSkew(`there is an object of shape ${number}, which the catalog does not have`)
-}
-
-/** The index of each attribute in the shape. Cached, since every attribute of a class looks itself up in each shape of the class. */
-function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {
-  let places = placesOfShapes.get(shape)
-  if (places === undefined) {
-    places = new Map(shape.attributes.map(({ number }, place) => [number, place]))
-    placesOfShapes.set(shape, places)
-  }
-  return places
 }
 
 const nothing = Buffer.alloc(0)

@@ -22,6 +22,7 @@ import { withHeldChecks } from './held-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import type { Pairing } from './pairing.ts'
 import { type NewCheck, newChecksOf, type PreparedParts } from './pending-checks.ts'
+import { recomputedAttributes } from './recompute.ts'
 import { withReferrerIndexes } from './referrer-indexes.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
@@ -92,7 +93,9 @@ function alterWithoutExpressions(
   const retypes = retypeAttributes(context, draft, command, dropped)
   batch.defineTypes(draft, staged)
   if (!isValidating) leaveUnvalidated(staged)
-  const changes = withConstraints(retypes, constrainAttributes(context, draft, command.attributesToConstrain), builder)
+  const constrained = constrainAttributes(context, draft, command.attributesToConstrain)
+  const recomputed = recomputedAttributes(context, draft, retypes)
+  const changes = withConstraints([...retypes, ...recomputed], constrained, builder)
   const wasAbstract = draft.properties?.isAbstract === true
   changeClassProperties({ builder, prepared, isValidating }, draft, command)
   const reshaped = classesWithNewShape(builder)

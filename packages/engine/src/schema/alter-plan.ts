@@ -123,7 +123,11 @@ export function planAlter(catalog: Catalog, command: AlterClass, context: AlterC
     return alterClass(current, changedClass(current, String(number)), command, { attributesMax, prepared, expressions })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
-  const complete: OnlineAlter['complete'] = (current, prepared) => alter(current, prepared).state
+  const complete: OnlineAlter['complete'] = (current, prepared) => {
+    const altered = alter(current, prepared)
+    refuseObsoleteKeys(current, altered)
+    return altered.state
+  }
   return planOf(catalog, alter(catalog, undefined), { classNumbers: [number], isLossAllowed, complete }, context)
 }
 
@@ -173,12 +177,13 @@ function planOf(
   const nextIndex = state.counters.index
   const changes = { retypes: typeChanges, droppedIndexes, pairings, unfilled, nextIndex }
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
+  refuseUnfinishedKeys(typeChanges, rebuiltIndexes)
   const { state: retyping, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
   const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes, extents, filledIndexes }
   const prepared = { ...effect, typeChanges, newChecks, heldChecks, isLossAllowed, pairings, unfilled }
   const added = replacements.map(({ number }) => number)
   checkIndexNames(retyping, [])
-  const isTransaction = isStep || filled.length > 0 || typeChanges.some(isTransactional)
+  const isTransaction = isStep || filled.length > 0 || typeChanges.some(isTransactional) || retypes.some(isRedefinition)
   if (isTransaction || !canAllBePending(catalog, state, newChecks)) {
     const { state: rebuilding, indexes } = withRebuiltIndexes(keyed, rebuiltIndexes, retypes)
     const { state: next, added: unique } = withIndexesFor(rebuilding, uniqueKeys(typeChanges), undefined)
@@ -200,7 +205,27 @@ function canAllBePending(catalog: Catalog, next: CatalogState, newChecks: readon
 
 /** A new index could not distinguish values before and after their conversion. */
 function isTransactional({ work, becomesUnique }: Retype): boolean {
-  return work.kind === 'narrow' || work.kind === 'move' || (becomesUnique && work.kind === 'convert')
+  return ['narrow', 'move', 'recompute'].includes(work.kind) || (becomesUnique && work.kind === 'convert')
+}
+
+/** Writers do not hold their objects against checks by an expression that is still to come. */
+function isRedefinition({ work }: Retype): boolean {
+  return work.kind === 'recompute' && work.isRedefined
+}
+
+/** Throws AttributeInUse if an index with a recomputed key is still being built, by values from before the change. */
+function refuseUnfinishedKeys(typeChanges: readonly Retype[], rebuilt: readonly IndexDefinition[]): void {
+  if (!typeChanges.some(({ work }) => work.kind === 'recompute')) return
+  const unfinished = rebuilt.find(({ state }) => state === 'building')
+  if (unfinished === undefined) return
+  throw new AshlarError('AttributeInUse', `Index '${unfinished.name}', whose keys the change computes, is being built.`)
+}
+
+/** Throws AttributeInUse if an index has been created meanwhile on a computed attribute whose value the online change alters. */
+function refuseObsoleteKeys(catalog: Catalog, { retypes, droppedIndexes }: Alteration): void {
+  const recomputed = retypes.filter(({ work }) => work.kind === 'recompute')
+  const [obsolete] = indexesToRebuild(catalog, { retypes: recomputed, droppedIndexes })
+  if (obsolete !== undefined) throw concurrentAlter(`Index '${obsolete.name}'`)
 }
 
 /** The same change, made in the background. Throws AttributeInUse if the class is already being changed so. */

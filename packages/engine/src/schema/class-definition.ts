@@ -84,6 +84,8 @@ export interface ShapeAttribute {
   readonly initial?: unknown
   /** Set in the shape created by a change to this type: how values of earlier shapes are converted; if absent, leniently. */
   readonly conversion?: 'strict'
+  /** Set in the shape created by a change of what the attribute is computed of: its values in earlier shapes are obsolete. */
+  readonly isRecomputed?: true
 }
 
 export type IndexNumber = number & { readonly brand: 'IndexNumber' }

@@ -205,7 +205,7 @@ function mayChange(expression: SchemaExpression): boolean {
 /** The attributes that the expression depends on: those that it names, and those that its computed attributes name. */
 export function attributesUsed(
   expression: SchemaExpression,
-  attributeOf: (number: AttributeNumber) => Pick<Attribute, 'properties'> | undefined,
+  attributeOf: (number: AttributeNumber) => { readonly properties?: Attribute['properties'] | undefined } | undefined,
 ): ReadonlySet<AttributeNumber> {
   const used = new Set<AttributeNumber>()
   const open = [...attributesNamed(expression)]

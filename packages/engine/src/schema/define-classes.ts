@@ -191,13 +191,14 @@ function toShape(
   const attributes = storedAttributes(draft).map((attribute) => {
     let one = shaped.get(attribute)
     if (one === undefined) {
-      const { number, conversion, spec, pendingType } = attribute
+      const { number, conversion, isRecomputed, spec, pendingType } = attribute
       const initial = initials.of(draft, attribute)
       one = {
         number,
         spec: storedSpec(spec as TypeSpec, pendingType),
         ...(initial === undefined ? {} : { initial }),
         ...(conversion === undefined ? {} : { conversion }),
+        ...(isRecomputed === undefined ? {} : { isRecomputed }),
       }
       shaped.set(attribute, one)
     }

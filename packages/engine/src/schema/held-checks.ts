@@ -41,7 +41,10 @@ export function withHeldChecks(
   const named = new Set(held.flatMap(({ check }) => dependencies(check.expression, computed)))
   return {
     state,
-    retypes: retypes.map((retype) => (named.has(retype.becomes) ? { ...retype, isNamed: true } : retype)),
+    retypes: retypes.map((retype) => {
+      const isConsequence = retype.work.kind === 'recompute' && !retype.work.isRedefined
+      return named.has(retype.becomes) && !isConsequence ? { ...retype, isNamed: true } : retype
+    }),
     heldChecks: held.map(({ owner, check: { name } }) => ({ owner: owner.number, name })),
   }
 }
@@ -58,8 +61,9 @@ function unvalidated(state: CatalogState, isHeld: (owner: ClassDefinition, check
   return { ...state, classes }
 }
 
-/** Expressions may have another value with the new type even if no value is lost: integers, for example, are divided differently than reals. */
-function changesMeaning({ work, from, to }: Retype): boolean {
+/** Whether expressions that name the attribute may have another value: with another type they may even if no value is lost: integers, for example, are divided differently than reals. */
+export function changesMeaning({ work, from, to }: Retype): boolean {
+  if (work.kind === 'recompute') return work.isRedefined
   return work.kind === 'convert' && !(work.conversion.isLossless && isSameInExpressions(from, to))
 }
 

@@ -26,8 +26,8 @@ import { type UniqueKey, withIndexesFor } from './unique-indexes.ts'
 export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
   return alteration.retypes.filter((retype) => {
     if (retype.isChecked || retype.becomesUnique || retype.gainsReferrers || retype.isNamed === true) return true
-    if (retype.work.kind !== 'convert') return retype.work.kind !== 'none'
-    if (!retype.work.conversion.isLossless) return true
+    if (retype.work.kind !== 'convert' && retype.work.kind !== 'recompute') return retype.work.kind !== 'none'
+    if (retype.work.kind === 'convert' && !retype.work.conversion.isLossless) return true
     return indexesToRebuild(catalog, { ...alteration, retypes: [retype] }).length > 0
   })
 }
@@ -115,7 +115,7 @@ export function uniqueKeys(retypes: readonly Retype[]): UniqueKey[] {
 }
 
 function pendingType({ from, to, work, properties }: Retype, isLossAllowed: boolean, session: number): PendingType {
-  const keepsType = work.kind === 'constrain' || work.kind === 'none'
+  const keepsType = work.kind === 'constrain' || work.kind === 'recompute' || work.kind === 'none'
   return {
     spec: keepsType ? from : to,
     ...(properties === undefined ? {} : { properties }),

@@ -17,6 +17,8 @@ export type RetypeWork =
   | { readonly kind: 'move' }
   /** The type is unchanged, and stored values may violate new constraints. */
   | { readonly kind: 'constrain' }
+  /** The value of a computed attribute becomes another. `isRedefined`: by its own expression, not only by what that names. */
+  | { readonly kind: 'recompute'; readonly isRedefined: boolean }
 
 /** `isSubclass`: whether the first class is the second or inherits from it. Undefined if the change is not possible. */
 export function retypeWork(

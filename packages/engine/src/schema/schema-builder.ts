@@ -23,6 +23,8 @@ export interface DraftAttribute {
   readonly pendingType?: PendingType | undefined
   /** Set if its type changes to this one and stored values are converted by rules other than those of the first versions. */
   readonly conversion?: 'strict' | undefined
+  /** Set if its stored values become obsolete. */
+  isRecomputed?: true
 }
 
 export interface ClassDraft {

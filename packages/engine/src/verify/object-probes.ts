@@ -4,12 +4,15 @@ import { extractKeyValues, makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
 import { referrersOfList } from '../indexes/referrer-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { isUnstored } from '../records/computed.ts'
 import { validatedConstraintsOf } from '../records/constraints.ts'
 import { positionKey, targetKey } from '../records/link-keys.ts'
 import { containerKey, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
+import { isSameValue } from '../records/same-value.ts'
+import { visitValues } from '../records/visit-values.ts'
 import { isPairing } from '../schema/pairing.ts'
 import type { Bytes } from '../store/store.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
@@ -49,6 +52,9 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
     const problem = `object ${oid} of class ${format.cls.name} violates ${broken}`
     probes.push({ key: objectKey(oid), evaluate: () => problem })
   }
+  for (const problem of obsoleteValues(format, content.values, context)) {
+    probes.push({ key: objectKey(oid), evaluate: () => `object ${oid} of class ${format.cls.name} ${problem}` })
+  }
   for (const { attribute, index, isBuilding } of lists) {
     if (isBuilding) continue
     const referrers = referrersOfList(index, content.values[attribute.index] as readonly Oid[], oid)
@@ -62,6 +68,30 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
     if (probe !== undefined) probes.push(probe)
   }
   return probes
+}
+
+/** Stored values of computed attributes, also of embedded objects, that are not those of their expressions. */
+function obsoleteValues(
+  format: ClassFormat,
+  values: readonly unknown[],
+  { catalog }: VerifyContext,
+): readonly string[] {
+  const problems: string[] = []
+  const compare = (owner: ClassFormat, object: readonly unknown[]): void => {
+    for (const { attribute, codec, index } of owner.computedAttributes) {
+      if (isUnstored(attribute) || isSameValue(codec, object[index], owner.valueIn(object, index))) continue
+      problems.push(`has a value of computed attribute ${attribute.name} that is not that of its expression`)
+    }
+  }
+  compare(format, values)
+  if (format.evaluatedWithin.length === 0) return problems
+  visitValues(format, values, recordFormats(catalog), (owner, attribute, value) => {
+    const embedded = owner.embeddedIn(attribute)
+    if (embedded === undefined || embedded.computedAttributes.length === 0) return
+    const objects = attribute.embedded === undefined ? value : [value]
+    for (const object of objects as readonly (readonly unknown[])[]) compare(embedded, object)
+  })
+  return problems
 }
 
 /** A bidirectional to-one reference must have a matching reference in its partner. */

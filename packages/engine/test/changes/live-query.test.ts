@@ -306,6 +306,20 @@ describe('a live query', () => {
       })
     }))
 
+  it('follows the expressions of stored computed attributes', () =>
+    withFd(async (fd) => {
+      const twice = (expression: string) => ({ attributeName: 'twice', computed: { expression, isStored: true } })
+      await fd.alterClass('Thing', { attributesToAdd: [{ ...twice('a * 2'), logicalType: 'integer' }] } as never)
+      const oid = await fd.createObject('Thing', { number: 1, a: 2 })
+      await follow(fd, 'FROM Thing WHERE twice > 3 RETURN twice', async (live, applied) => {
+        await fd.alterClass('Thing', { attributesToConstrain: [twice('a * 3')] } as never)
+        expect(applied.apply(await live.next())).toEqual(['change'])
+        expect(applied.rows).toEqual([{ oid, row: { twice: 6 } }])
+        await fd.alterClass('Thing', { attributesToConstrain: [twice('a + 1')] } as never)
+        expect(applied.apply(await live.next())).toEqual(['leave'])
+      })
+    }))
+
   it('has no more rows than it may hold', () =>
     withFd(
       async (fd) => {

@@ -55,7 +55,7 @@ interface Changing {
 /** `note` of class Note is being changed from string to integer by another process. */
 async function whileChanging(
   prepare: (fd: FederatedDatabase) => Promise<void>,
-  change: object,
+  change: object | ((changer: FederatedDatabase) => Promise<unknown>),
   use: (changing: Changing) => Promise<void>,
   className = 'Note',
 ): Promise<void> {
@@ -67,7 +67,7 @@ async function whileChanging(
   await prepare(fd)
   const gate = new Gate(store)
   const changer = await FederatedDatabase.open({ alias: 'changer', store: gate })
-  const work = outcome(changer.alterClass(className, change))
+  const work = outcome(typeof change === 'function' ? change(changer) : changer.alterClass(className, change))
   await gate.reached
   const end = (): Promise<string> => {
     gate.release()
@@ -360,4 +360,56 @@ it('no class embeds objects of one whose types, constraints or checks are being 
       'Part',
     )
   }
+})
+
+const defineHalf = async (fd: FederatedDatabase): Promise<string> => {
+  const computed = { expression: 'n / 2', isStored: true }
+  await fd.defineClasses([classOf('Half', { n: 'real', half: { logicalType: 'real', computed } })], 'create')
+  return fd.createObject('Half', { n: 3 })
+}
+const toInteger = { attributesToChange: [{ attributeName: 'n', logicalType: 'integer' }] }
+
+it('a stored attribute that is computed of it has the value of the type that there is', async () => {
+  const oids: string[] = []
+  await whileChanging(
+    async (fd) => void oids.push(await defineHalf(fd)),
+    toInteger,
+    async ({ fd, end }) => {
+      oids.push(await fd.createObject('Half', { n: 5 }))
+      const halves = () => Promise.all(oids.map(async (oid) => (await read(fd, oid)).half))
+      expect(await halves()).toEqual([1.5, 2.5])
+      expect(await end()).toBe('ok')
+      expect(await halves()).toEqual([1, 2])
+    },
+    'Half',
+  )
+})
+
+it('an index on a stored attribute that is computed of it ends the change', async () => {
+  await whileChanging(
+    async (fd) => void (await defineHalf(fd)),
+    toInteger,
+    async ({ fd, end }) => {
+      await fd.createIndex(index('byHalf', 'Half', false, 'half'))
+      expect(await end()).toBe('AttributeInUse')
+    },
+    'Half',
+  )
+})
+
+it('while an index is being built, its key is not computed in another way', async () => {
+  await whileChanging(
+    async (fd) => void (await defineHalf(fd)),
+    (changer) => changer.createIndex(index('byHalf', 'Half', false, 'half')),
+    async ({ fd, end }) => {
+      const change = (expression: string) => {
+        const computed = { expression, isStored: true }
+        return outcome(fd.alterClass('Half', { attributesToConstrain: [{ attributeName: 'half', computed }] }))
+      }
+      expect(await change('n / 3')).toBe('AttributeInUse')
+      expect(await end()).toBe('ok')
+      expect(await change('n / 3')).toBe('ok')
+    },
+    'Half',
+  )
 })

@@ -96,6 +96,32 @@ describe('a damaged link', () => {
   })
 })
 
+describe('a stored value of a computed attribute', () => {
+  it('that is not that of its expression is a problem of Verify, in embedded objects too', async () => {
+    const store = await openStoreOfRun()
+    const fd = await FederatedDatabase.open({ alias: 'test', store })
+    const computed = { expression: "name + '!'", isStored: true }
+    const attributes = { name: 'string', loud: { logicalType: 'string', computed } }
+    const part = { logicalType: 'object', class: 'Part' }
+    const parts = { logicalType: 'list', elementSpecification: part }
+    await fd.defineClasses(
+      [classOf('Part', attributes, { isReferenceable: false }), classOf('Hub', { ...attributes, part, parts })],
+      'create',
+    )
+    const oid = await fd.createObject('Hub', { name: 'ann', part: { name: 'ann' }, parts: [{ name: 'ann' }] })
+    expect((await fd.verify()).problems).toEqual([])
+    const snapshot = await store.snapshot()
+    const key = objectKey(oid as Oid)
+    const record = Buffer.from((await snapshot.read([key])).values[0]!)
+    snapshot.release()
+    const value = Buffer.from(record.toString('latin1').replaceAll('ann!', 'bob!'), 'latin1')
+    await store.commit({ changes: [{ kind: 'put', key, value }], preconditions: [] })
+    const problem = `object ${oid} of class Hub has a value of computed attribute loud that is not that of its expression`
+    expect((await fd.verify()).problems).toEqual([problem, problem, problem])
+    await fd.close()
+  })
+})
+
 describe('an object of a shape that the catalog does not have', () => {
   it('is damage in every operation, which says so, and a problem of Verify; other objects are served', async () => {
     const store = await openStoreOfRun()

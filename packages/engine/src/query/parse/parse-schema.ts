@@ -10,6 +10,7 @@ import type {
   SchemaChange,
   SchemaStatement,
   TypeExpression,
+  TypeSetting,
 } from '../language/ast.ts'
 import { parseExpression } from './parse-expression.ts'
 import { parseClassProperties, parseInParentheses, storedWord } from './parse-property.ts'
@@ -110,6 +111,17 @@ function parseComputed(cursor: TokenCursor, type: TypeExpression): TypeExpressio
   return { ...type, settings: [...settings, { name: 'Computed', value, ...span }] }
 }
 
+/** `{Computed: (e), Stored}` as one setting. */
+function withStored(settings: readonly TypeSetting[]): readonly TypeSetting[] {
+  const rest = settings.filter(({ name }) => name.toUpperCase() !== storedWord)
+  const computed = rest.find(({ name }) => name.toLowerCase() === 'computed')
+  const value = computed?.value
+  if (rest.length === settings.length || computed === undefined) return settings
+  if (typeof value !== 'object' || !('json' in value) || value.json === null) return settings
+  const stored = { ...computed, value: { ...value, json: { ...(value.json as object), isStored: true } } }
+  return rest.map((one) => (one === computed ? stored : one))
+}
+
 function parseAlteration(cursor: TokenCursor): Alteration {
   const { start } = cursor.peek()
   if (cursor.takeWord('ADD')) {
@@ -130,7 +142,7 @@ function parseAlteration(cursor: TokenCursor): Alteration {
   }
   if (cursor.takeWord('ALTER')) {
     const name = parsePlainName(cursor, 'an attribute')
-    return { kind: 'alter', name, settings: parseConstraints(cursor), ...cursor.spanFrom(start) }
+    return { kind: 'alter', name, settings: withStored(parseConstraints(cursor)), ...cursor.spanFrom(start) }
   }
   if (cursor.takeWord('SET')) {
     return { kind: 'set', properties: parseClassProperties(cursor), ...cursor.spanFrom(start) }
