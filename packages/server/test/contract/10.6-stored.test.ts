@@ -65,6 +65,9 @@ describe('another expression', () => {
     await rows('UPDATE SCHEMA {ALTER CLASS A {ALTER total {Computed: (a + 7), Stored}}}')
     expect(await fd.read(oid)).toMatchObject({ total: 8 })
     await verified()
+    const same = { attributeName: 'total', computed: { expression: ' a + 7', isStored: true } }
+    const dry = await alter('A', { attributesToConstrain: [same] }, '&dryRun=true')
+    expect(dry.json).toMatchObject({ objects: 0 })
   })
 
   rule('10.6.25', 'may be stored or not, before and after', async () => {
