@@ -192,6 +192,7 @@ export function isSameType(one: TypeDefinition, other: TypeDefinition): boolean 
 }
 
 function canonical(value: unknown): string {
+  if (typeof value === 'bigint') return String(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   const entries = Object.entries(value).filter(([, field]) => field !== undefined)

@@ -1,10 +1,10 @@
 /** A schema as text: what a server reads from it is the schema that it was written from. */
-import { expect } from 'vitest'
+import { expect, it } from 'vitest'
 import { classOf, embedded, type FdUnderTest, list, reference } from '../../../server/test/contract/class-of.ts'
 import { useFdPerTest } from '../../../server/test/contract/fd-per-test.ts'
 import { rule } from '../../../server/test/contract/rule.ts'
 import type { Loose, ServerUnderTest } from '../../../server/test/contract/server-under-test.ts'
-import { schemaState } from '../../src/schema/schema-state.ts'
+import { isSameType, schemaState } from '../../src/schema/schema-state.ts'
 import { schemaFiles } from '../../src/schema/schema-text.ts'
 
 let server: ServerUnderTest
@@ -54,6 +54,12 @@ rule(['10.6.23', '10.6.24'], 'a schema file has the expressions of embeddable cl
     classOf('Order', { lines: list({ logicalType: 'object', class: 'Line' }) }),
   )
   await expectSameAfterText('DROP CLASS Order DROP CLASS Line DROP CLASS Owner')
+})
+
+it('compares bounds of reals that servers write with all their digits', () => {
+  const read = { logicalType: 'real', maximum: 10n ** 20n }
+  expect(isSameType(read as never, { logicalType: 'real', maximum: 1e20 })).toBe(true)
+  expect(isSameType(read as never, { logicalType: 'real', maximum: 1e19 })).toBe(false)
 })
 
 /** Writes the schema as text, drops the classes, and executes the text: the classes are as before. */

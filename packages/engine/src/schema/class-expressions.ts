@@ -339,7 +339,11 @@ function withoutUses(
       const gone = isGone(expression)
       if (gone === undefined) return expression
       if (isCascading && site.kind !== 'computed') return undefined
-      const advice = site.kind === 'computed' ? 'that is deleted first' : 'with the option cascade it goes too'
+      // Not every change of the schema has the option cascade.
+      const advice =
+        site.kind === 'computed'
+          ? 'delete that attribute first'
+          : 'remove it first, or together with the attribute by the option cascade'
       const name = before.attribute(gone as AttributeNumber)?.name ?? 'a class'
       const what = describeSite(definition.name, site)
       const message = `${what}: the expression names ${name}; ${advice}.`

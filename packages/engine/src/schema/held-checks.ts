@@ -83,8 +83,9 @@ export function refuseConcurrentChecks(
   retypes: readonly Retype[],
   checks: readonly NewCheck[],
 ): void {
-  const computed = computedIn(next)
   const converted = new Set(retypes.filter(changesMeaning).map(({ attribute }) => attribute))
+  if (converted.size === 0 && checks.length === 0) return
+  const computed = computedIn(next)
   const isConverting = (number: AttributeNumber): boolean => {
     const attribute = catalog.attribute(number)
     return attribute !== undefined && specAfter(attribute) !== undefined

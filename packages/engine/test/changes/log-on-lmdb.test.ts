@@ -285,7 +285,9 @@ it('a log that an earlier format has written is read on, and what comes later fo
   const [one, other] = [await tellingOf(former.lmdb), await tellingOf(present.lmdb)]
   const told = await all(one.fd)
   expect(told.length).toBeGreaterThan(100)
-  expect(told).toEqual(await all(other.fd))
+  // That format has no sequences.
+  const isOfSequences = (change: Told): boolean => 'sequences' in change || 'isSequenceDeleted' in change
+  expect(told).toEqual((await all(other.fd)).filter((change) => !isOfSequences(change)))
   const { blocks } = await entriesOfLog(one.store)
   expect(blocks).toBeLessThanOrEqual(1)
   const oid = await one.fd.createObject('Rock.Item', { name: 'later' })

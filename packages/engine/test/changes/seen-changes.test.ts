@@ -293,7 +293,7 @@ describe('changes for callers with grants', () => {
       expect(await told(owned, 'Box')).toMatch(/^Forbidden: .* links of things are logged .* where=TRUE\.$/)
       expect(await told(owned, 'Box', 'TRUE')).toEqual(['created'])
       expect(await told(named, 'Thing', undefined, ['number', 'owner'])).toEqual(['created'])
-      expect(await told(named, 'Thing', undefined, ['number', 'at'])).toMatch(/^Forbidden: .* at names objects/)
+      expect(await told(named, 'Thing', undefined, ['number', 'at'])).toMatch(/^Forbidden: .* at refers to objects/)
       expect(await told(owned, 'Thing', undefined, ['nmber'])).toMatch(/^UnknownAttribute: .* Did you mean number\?$/)
       expect(await told(owned, 'Thing', undefined, ['any'])).toMatch(/^UnknownAttribute: /)
       const all = policyOf(place({}), box, thing({}))

@@ -124,8 +124,8 @@ describe('SET by commas', () => {
       ['CLEAR tags, age, tags', 32, 'two values'],
       ['SET byYear[\'a\'] TO null, byYear["a"] TO null', 40, 'two values'],
       ['SET orders.total TO 1.0, orders.total TO 2.0', 40, 'two values'],
-      ["SET address TO Address{}, address.city TO 'x'", 41, 'as a whole, and one in part'],
-      ["SET homes[0].city TO 'x' CLEAR homes", 46, 'as a whole, and one in part'],
+      ["SET address TO Address{}, address.city TO 'x'", 41, 'all of it and one for a part'],
+      ["SET homes[0].city TO 'x' CLEAR homes", 46, 'all of it and one for a part'],
     ] as const) {
       const { type, message: found, extensions } = await db.failure(`UPDATE Client ${actions}`)
       expect({ actions, type, column: extensions.column, found }).toEqual({
