@@ -4,7 +4,7 @@ import type { CatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { assert } from '../errors.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Awaitable, Snapshot } from '../store/store.ts'
+import type { Snapshot } from '../store/store.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { NestedValue } from './bind/scope.ts'
@@ -95,13 +95,13 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.writeTransaction = writeTransaction
   }
 
-  runAll(statements: readonly Statement[]): Awaitable<Answer> {
+  async runAll(statements: readonly Statement[]): Promise<Answer> {
     const [only] = statements
     if (only === undefined || statements.length > 1 || only.kind === 'let' || this.writeTransaction !== undefined)
       return this.runWithVariables(statements)
     this.isOneSelect = isOneSelect(statements)
-    const pause = this.prepareNext(this.script.memory.statementBytes)
-    return pause === undefined ? this.run(only, true) : pause.then(() => this.run(only, true))
+    await this.prepareNext(this.script.memory.statementBytes)
+    return this.run(only, true)
   }
 
   /** Values of variables on disk are released with the rows of the text's reply. */
@@ -138,8 +138,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     let answer = noRows
     const bytesBefore = this.script.memory.statementBytes
     for (const [i, statement] of statements.entries()) {
-      const pause = this.prepareNext(bytesBefore)
-      if (pause !== undefined) await pause
+      await this.prepareNext(bytesBefore)
       await this.writeTransaction?.transaction.sortWrites()
       await this.closeSources()
       answer = await this.run(statement, i === statements.length - 1)
@@ -155,7 +154,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   /** Errors, also while rows are read, refer to the statement or to the part of it at fault. */
-  private run(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
+  private run(statement: Statement, isAnswer: boolean): Promise<Answer> {
     const { analysis } = this
     return analysis === undefined
       ? this.placedRun(statement, isAnswer)
@@ -169,29 +168,17 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return noRows
   }
 
-  private placedRun(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
+  private async placedRun(statement: Statement, isAnswer: boolean): Promise<Answer> {
     this.nestedValues = undefined
     try {
-      const answer = kindOf(statement).run(statement, this, isAnswer)
-      return answer instanceof Promise ? this.placedAsync(answer, statement) : this.placedRows(answer, statement)
-    } catch (error) {
-      throw placed(this.script.text, statement, error)
-    }
-  }
-
-  private async placedAsync(answer: Promise<Answer>, statement: Statement): Promise<Answer> {
-    try {
-      const rows = await answer
-      if (rows.atHand !== undefined) await this.closeSources()
-      return this.placedRows(rows, statement)
+      const rows = await kindOf(statement).run(statement, this, isAnswer)
+      if (rows.atHand === undefined) return this.streamedRows(rows, statement)
+      await this.closeSources()
+      return rows
     } catch (error) {
       await this.closeSources()
       throw placed(this.script.text, statement, error)
     }
-  }
-
-  private placedRows(rows: Answer, statement: Statement): Answer {
-    return rows.atHand === undefined ? this.streamedRows(rows, statement) : rows
   }
 
   private async *streamedRows(rows: Answer, statement: Statement): AsyncGenerator<RowChunk> {
@@ -257,11 +244,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   /** Nested statements are evaluated before the statement's own rows. */
-  inputs(uses: Uses): Awaitable<Inputs> {
-    return uses.nested.length === 0 ? this.inputsWith(noValues, uses) : this.nestedInputs(uses)
-  }
-
-  private async nestedInputs(uses: Uses): Promise<Inputs> {
+  async inputs(uses: Uses): Promise<Inputs> {
+    if (uses.nested.length === 0) return this.inputsWith(noValues, uses)
     const values: unknown[] = []
     for (const nested of uses.nested) {
       // Each is planned with all its nested statements: a chain of a hundred costs as much as thousands.

@@ -221,20 +221,15 @@ export class IndexScan implements OidAccess {
     return range?.to.length === indexKeyHeaderBytes + afterKeyValues.length
   }
 
-  oids(
+  async *oids(
     evaluation: EvaluationContext,
     context: StatementContext,
     plan: ExplainNode,
     size?: number,
     isReverse = false,
   ): OidBatches {
-    const mayQualify = this.filter?.forRun(evaluation)
-    return entryOids(
-      later(() => this.ranges(evaluation, context)),
-      { isReverse, size, mayQualify },
-      context,
-      plan,
-    )
+    const ranges = await this.ranges(evaluation, context)
+    yield* entryOids([ranges], { isReverse, size, mayQualify: this.filter?.forRun(evaluation) }, context, plan)
   }
 
   /** The only possible key of an entry; undefined if it cannot be determined or does not exist. Throws the errors of expressions. */
@@ -264,9 +259,9 @@ export class IndexScan implements OidAccess {
   async ranges(evaluation: EvaluationContext, context: StatementContext): Promise<readonly KeyConditionRange[]> {
     const cached = evaluation.constants[this.place]
     if (cached !== undefined) return cached as readonly KeyConditionRange[]
-    const ranges = this.hasOneRange
-      ? this.oneRange(await evaluateConstants(this.evaluates, evaluation, context))
-      : await this.severalRanges(evaluation, context)
+    const ranges = await (this.hasOneRange
+      ? this.oneRange(evaluation, context)
+      : this.severalRanges(evaluation, context))
     evaluation.constants[this.place] = ranges
     return ranges
   }
@@ -305,15 +300,11 @@ export class IndexScan implements OidAccess {
   }
 
   /** Without IN, as in most statements, there is no list of ranges to sort. */
-  private oneRange(values: readonly unknown[]): KeyConditionRange[] {
-    const condition = keyConditionOf(this.conditions, values)
+  private async oneRange(evaluation: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
+    const condition = keyConditionOf(this.conditions, await evaluateConstants(this.evaluates, evaluation, context))
     const range = condition && soundRange(this.format, condition)
     return range === undefined ? [] : [range]
   }
-}
-
-function* later<T>(make: () => T): Generator<T> {
-  yield make()
 }
 
 function mayBeTruncated({ format }: IndexKeyFormat['parts'][number]): boolean {

@@ -53,11 +53,30 @@ export async function namedLoop(
   const pageEntries = entryBatchSize(objects.filter, answered, isExact ? 1 : rowLimit)
   // If the first page is expected to suffice and does not, everything is read again.
   const isOnly = (isExact || rowLimit !== undefined) && plan.areRecordsOnly
-  return new NamedLoop(range, pageEntries, isOnly, plan.followed, scan, writer)
+  const pages = new NamedPages(range, pageEntries, isOnly, plan.followed, scan, writer)
+  return new NamedLoop(scan, writer, pages)
 }
 
 class NamedLoop extends ViewsLoop {
+  private readonly pages: NamedPages
+
+  constructor(scan: ObjectScan, writer: NamedConsumer, pages: NamedPages) {
+    super(scan, writer, pages.views())
+    this.pages = pages
+  }
+
+  override get mayBeSent(): boolean {
+    return this.pages.mayBeSent
+  }
+
+  protected override get isLastBatch(): boolean {
+    return this.pages.isOver
+  }
+}
+
+class NamedPages {
   private readonly followed: readonly FollowedReference[]
+  private readonly scan: ObjectScan
   private readonly writer: NamedConsumer
   private readonly range: EntryRange
   private readonly isOnly: boolean
@@ -73,8 +92,8 @@ class NamedLoop extends ViewsLoop {
     scan: ObjectScan,
     writer: NamedConsumer,
   ) {
-    super(scan, writer)
     this.followed = followed
+    this.scan = scan
     this.writer = writer
     this.range = range
     this.isOnly = isOnly
@@ -82,19 +101,20 @@ class NamedLoop extends ViewsLoop {
     this.sizes = new PartSizes(pageEntries, pageEntries)
   }
 
-  override get mayBeSent(): boolean {
-    return !this.isOnly || this.rest === undefined || this.writer.isComplete
-  }
-
-  protected override get isLast(): boolean {
+  get isOver(): boolean {
     return this.rest === undefined
   }
 
-  protected override async nextBatch(): Promise<readonly ObjectView[] | undefined> {
-    if (this.rest === undefined) return undefined
-    const views = await this.readPage(this.rest)
-    if (this.followed.length > 0) await this.fetchFollowed(views)
-    return views
+  get mayBeSent(): boolean {
+    return !this.isOnly || this.rest === undefined || this.writer.isComplete
+  }
+
+  async *views(): AsyncGenerator<readonly ObjectView[]> {
+    while (this.rest !== undefined) {
+      const views = await this.readPage(this.rest)
+      if (this.followed.length > 0) await this.fetchFollowed(views)
+      yield views
+    }
   }
 
   private async readPage(rest: KeyRange): Promise<ObjectView[]> {

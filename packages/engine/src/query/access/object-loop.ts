@@ -120,32 +120,32 @@ export abstract class ObjectLoop {
     evaluation.slots[slot] = view
     const isRow = recordPredicate === undefined || decideSync(recordPredicate, evaluation)
     if (isRow === undefined) this.areUndecided = true
-    const taken = isRow === false ? 'taken' : this.taken(view, isRow)
+    let taken: ReturnType<ObjectConsumer['consume']> = 'taken'
+    if (isRow !== false) {
+      taken = this.copies.length > 0 || isRow === undefined ? 'refused' : this.taken(view)
+      if (taken === 'refused') {
+        const copy = view.copy()
+        this.copies.push(copy)
+        this.copiedBytes += copy.bytes
+      }
+    }
     context.endRow()
-    return taken === 'taken' && this.mayContinue()
+    if (taken === 'full' || this.copies.length >= this.copyCount || this.copiedBytes >= scanBatchBytes) return false
+    return this.mayContinue()
   }
 
-  /** `isRow`: undefined if that must be decided later. */
-  private taken(view: ObjectView, isRow: true | undefined): 'taken' | 'full' {
-    if (this.copies.length > 0 || isRow === undefined) return this.keepCopy(view)
+  private taken(view: ObjectView): ReturnType<ObjectConsumer['consume']> {
     const { rest } = this.scan.filter
     if (rest !== undefined) {
-      const isQualified = decideSync(rest, this.scan.evaluation)
-      if (isQualified !== true) return isQualified === false ? 'taken' : this.keepCopy(view)
+      const isRow = decideSync(rest, this.scan.evaluation)
+      if (isRow !== true) return isRow === false ? 'taken' : 'refused'
     }
     const taken = this.consumer.consume(view)
-    if (taken === 'refused') return this.keepCopy(view)
-    this.returned++
-    this.passedSince++
+    if (taken !== 'refused') {
+      this.returned++
+      this.passedSince++
+    }
     return taken
-  }
-
-  /** Retains a copy of a row that is taken later; 'full' if no further one may wait. */
-  private keepCopy(view: ObjectView): 'taken' | 'full' {
-    const copy = view.copy()
-    this.copies.push(copy)
-    this.copiedBytes += copy.bytes
-    return this.copies.length >= this.copyCount || this.copiedBytes >= scanBatchBytes ? 'full' : 'taken'
   }
 
   /** Whether the current time slice continues; called after each object. */
@@ -305,7 +305,7 @@ class OidLoop extends ObjectLoop {
   }
 
   override async close(): Promise<void> {
-    if (!this.isOver) await this.batches.return(undefined)
+    await this.batches.return(undefined)
   }
 
   protected override countExamined(examined: number): void {
@@ -318,16 +318,15 @@ class OidLoop extends ObjectLoop {
 /** Objects, or index entries, that own their bytes. Their batches count what they have read. */
 export class ViewsLoop extends ObjectLoop {
   protected override readonly areObjects: boolean
-  private readonly batches: AsyncGenerator<readonly ObjectView[]> | undefined
+  private readonly batches: AsyncGenerator<readonly ObjectView[]>
   private batch: readonly ObjectView[] = []
   private at = 0
   private isOver = false
 
-  /** Without `batches`, `nextBatch` must be overridden. */
   constructor(
     scan: ObjectScan,
     consumer: ObjectConsumer,
-    batches?: AsyncGenerator<readonly ObjectView[]>,
+    batches: AsyncGenerator<readonly ObjectView[]>,
     areObjects = true,
   ) {
     super(scan, consumer)
@@ -339,7 +338,7 @@ export class ViewsLoop extends ObjectLoop {
     const { numbers } = this.scan.classes
     for (;;) {
       const view = this.batch[this.at]
-      if (view === undefined) return this.isOver || this.isLast ? 'end' : 'read'
+      if (view === undefined) return this.isOver || this.isLastBatch ? 'end' : 'read'
       this.at++
       const { format } = view
       if (!this.areObjects || (format !== undefined && numbers.has(format.cls.number))) {
@@ -348,26 +347,21 @@ export class ViewsLoop extends ObjectLoop {
     }
   }
 
-  /** It is known that no batch follows the one of the last read. */
-  protected get isLast(): boolean {
+  /** No batch follows that of the last read. */
+  protected get isLastBatch(): boolean {
     return false
   }
 
-  /** Undefined at the end. */
-  protected async nextBatch(): Promise<readonly ObjectView[] | undefined> {
-    return (await this.batches?.next())?.value as readonly ObjectView[] | undefined
-  }
-
   override async read(): Promise<void> {
-    const batch = await this.nextBatch()
+    const { done, value } = await this.batches.next()
     this.scan.context.check()
-    this.isOver = batch === undefined
-    this.batch = batch ?? []
+    this.isOver = done === true
+    this.batch = this.isOver ? [] : value
     this.at = 0
   }
 
   override async close(): Promise<void> {
-    await this.batches?.return(undefined)
+    await this.batches.return(undefined)
   }
 }
 
@@ -380,19 +374,11 @@ export function loopOfOids(scan: ObjectScan, consumer: ObjectConsumer, all: OidB
 }
 
 /** The OIDs that the consumer does not skip. */
-async function* unskipped(
-  { source, filterOperator }: ObjectScan,
-  consumer: ObjectConsumer,
-  batches: OidBatches,
-): OidBatches {
+async function* unskipped(scan: ObjectScan, consumer: ObjectConsumer, batches: OidBatches): OidBatches {
   for await (const batch of batches) {
     const skipped = consumer.skip?.(batch.count) ?? 0
     batch.dropFirst(skipped)
-    source.returned += skipped
-    if (filterOperator !== undefined) {
-      filterOperator.examined += skipped
-      filterOperator.returned += skipped
-    }
+    scan.source.returned += skipped
     yield batch
   }
 }

@@ -1,11 +1,13 @@
 /** The qualifying objects of a source, read by the chosen access path. */
 
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { ValuesView } from '../evaluate/values-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { filterOperator } from '../operators/filter.ts'
-import { type ObjectSource, sourceOf } from './access-loop.ts'
-import type { AccessPath } from './access-path.ts'
+import { entryBatchSize, type ObjectSource, sourceOf } from './access-loop.ts'
+import type { AccessPath, OidAccess } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import type { ObjectScan } from './object-loop.ts'
 import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
@@ -31,11 +33,13 @@ export function objectRows(
   const filtered = filterOperator(filter, source)
   // Entries include objects hidden from the caller.
   const isPartial = context.script.capabilities.isPartial === true
-  const usesEntriesOnly = plan.isExistenceOnly && !isPartial && isAnsweredBy(access, plan)
-  const areRows = usesEntriesOnly || (!isPartial && areRowsInOrder(plan, access))
+  const areRows = !isPartial && areRowsInOrder(plan, access)
   const { entries } = access
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, areRows }
-  const { rows, push } = sourceOf(access, scan, rowLimit, usesEntriesOnly ? Number.POSITIVE_INFINITY : skipped)
+  const usesEntriesOnly = plan.isExistenceOnly && !isPartial && isAnsweredBy(access, plan)
+  const { rows, push } = usesEntriesOnly
+    ? { rows: unseenObjects(scan, access, rowLimit), push: undefined }
+    : sourceOf(access, scan, rowLimit, skipped)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
     const hint = plan.hint(rowLimit)
@@ -45,7 +49,26 @@ export function objectRows(
 }
 
 /** Whether its OIDs are exactly the qualifying objects, without duplicates. */
-function isAnsweredBy(access: AccessPath, { filter, classes, cls }: SourcePlan): boolean {
+function isAnsweredBy(access: AccessPath, { filter, classes, cls }: SourcePlan): access is OidAccess {
   if (!('oids' in access) || access.isExact !== true || access.mayRepeat) return false
   return access.conjunctsAnswered === filter.conjuncts && classes.classes.length === cls.subclasses.length + 1
+}
+
+const unseen = new ValuesView([])
+
+/** For objects of which no value is needed. */
+async function* unseenObjects(
+  { filter, evaluation, context, source, filterOperator }: ObjectScan,
+  access: OidAccess,
+  rowLimit: number | undefined,
+): AsyncGenerator<ObjectView[]> {
+  const size = entryBatchSize(filter, access.conjunctsAnswered, rowLimit)
+  for await (const { count } of access.oids(evaluation, context, source, size)) {
+    source.returned += count
+    if (filterOperator !== undefined) {
+      filterOperator.examined += count
+      filterOperator.returned += count
+    }
+    yield new Array<ObjectView>(count).fill(unseen)
+  }
 }

@@ -113,7 +113,7 @@ const keysPerTrip = 256
 
 /** The OIDs in entries of indexes or links, in the order of the ranges. A batch may be empty. `plan`: counts the entries. */
 export async function* entryOids(
-  rangeBatches: AsyncIterable<readonly EntriesRange[]> | Iterable<Promise<readonly EntriesRange[]>>,
+  rangeBatches: AsyncIterable<readonly EntriesRange[]> | Iterable<readonly EntriesRange[]>,
   reads: EntryReads,
   context: StatementContext,
   plan: ExplainNode | undefined,

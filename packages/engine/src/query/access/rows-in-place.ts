@@ -43,25 +43,18 @@ export async function rowsInPlace(
   if (!plan.areInAnyOrder && access !== objects.ordered) return undefined
   const { classes, filter } = objects
   const scan: ObjectScan = {
-    classes,
-    filter,
-    evaluation,
-    context,
-    entries: access.entries,
+    ...{ classes, filter, evaluation, context, entries: access.entries },
     source: explained?.source ?? explainNode('objects'),
     filterOperator: explained?.filter,
     areRows: context.script.capabilities.isPartial !== true && areRowsInOrder(objects, access),
   }
   const newLoop = loopOf(access, scan, rowLimit)
   if (newLoop === undefined) return undefined
-  const { skip, take } = limits
-  const toSkip = skip === undefined ? 0 : ((await countOf(skip, evaluation, context)) ?? 0)
-  const unlimited = Number.POSITIVE_INFINITY
-  const toTake = take === undefined ? unlimited : ((await countOf(take, evaluation, context)) ?? unlimited)
+  const toSkip = (await countOf(limits.skip, evaluation, context)) ?? 0
+  const toTake = (await countOf(limits.take, evaluation, context)) ?? Number.POSITIVE_INFINITY
   if (toTake === 0) return new RowsAtHand([])
   const writer = new RowWriter(run, toSkip, toTake)
-  const named = context.isRemote ? await namedLoop(plan, access, scan, rowLimit, writer) : undefined
-  const loop = named ?? (await newLoop(writer))
+  const loop = (await namedLoop(plan, access, scan, rowLimit, writer)) ?? (await newLoop(writer))
   return chunksOf(loop, writer, context)
 }
 
@@ -162,18 +155,18 @@ class RowWriter implements ObjectConsumer {
       return 'taken'
     }
     const { json, starts } = this.writer
-    const { to } = json
-    const rowStart = to.length
+    const rowStart = json.to.length
     try {
       json.byte(newline)
       this.write(json, view)
     } catch (error) {
-      to.length = rowStart
+      json.to.length = rowStart
       if (error !== needsFetch) throw error
       return 'refused'
     }
     starts.push(rowStart + 1)
-    return --this.toTake === 0 || to.length >= chunkBytesMin ? 'full' : 'taken'
+    this.toTake--
+    return this.toTake === 0 || this.isFull ? 'full' : 'taken'
   }
 
   async consumeCopies(rows: readonly ObjectView[]): Promise<void> {
@@ -209,13 +202,11 @@ class RowWriter implements ObjectConsumer {
 
   /** Throws `needsFetch`. */
   private write(json: JsonWriter, view: ObjectView): void {
-    if (this.writeColumns !== undefined) {
-      this.writeColumns(json, this.run.evaluation)
-      return
-    }
+    const { evaluation, context } = this.run
     const { key, format, record } = view
-    if (key === undefined || format === undefined || format.linkAttributes.length > 0) {
-      writeObject(json, view, this.run.context)
-    } else writeRecordJson(json, format, key, record)
+    if (this.writeColumns !== undefined) this.writeColumns(json, evaluation)
+    else if (key === undefined || format === undefined || format.linkAttributes.length > 0)
+      writeObject(json, view, context)
+    else writeRecordJson(json, format, key, record)
   }
 }

@@ -1,5 +1,4 @@
 /** Evaluates an expression for many rows; rows that need data from the store wait for it together. */
-import type { Awaitable } from '../../store/store.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from './statement-context.ts'
 
@@ -52,11 +51,11 @@ export async function evaluateWhile<R, T extends object>(
 }
 
 /** A value that is the same for all rows; references that it follows may need a fetch. */
-export function evaluateConstant(
+export async function evaluateConstant(
   evaluate: Evaluate,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Awaitable<unknown> {
+): Promise<unknown> {
   try {
     const value = evaluate(evaluation)
     context.endRow()
@@ -65,36 +64,18 @@ export function evaluateConstant(
     if (error !== needsFetch) throw error
   }
   context.numbers?.forgetMissing()
-  return evaluateRows(context, [undefined], () => evaluate(evaluation)).then(([value]) => value ?? null)
+  const [value] = await evaluateRows(context, [undefined], () => evaluate(evaluation))
+  return value ?? null
 }
 
 /** The values of several expressions, in order. */
-export function evaluateConstants(
+export async function evaluateConstants(
   evaluates: readonly Evaluate[],
-  evaluation: EvaluationContext,
-  context: StatementContext,
-): Awaitable<unknown[]> {
-  const values: unknown[] = []
-  for (const evaluate of evaluates) {
-    const value = evaluateConstant(evaluate, evaluation, context)
-    if (value instanceof Promise) return evaluateOthers(value, evaluates, values, evaluation, context)
-    values.push(value)
-  }
-  return values
-}
-
-/** The values from the one that `waiting` resolves to. */
-async function evaluateOthers(
-  waiting: Promise<unknown>,
-  evaluates: readonly Evaluate[],
-  values: unknown[],
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<unknown[]> {
-  values.push(await waiting)
-  for (const evaluate of evaluates.slice(values.length)) {
-    values.push(await evaluateConstant(evaluate, evaluation, context))
-  }
+  const values: unknown[] = []
+  for (const evaluate of evaluates) values.push(await evaluateConstant(evaluate, evaluation, context))
   return values
 }
 

@@ -113,7 +113,7 @@ export class LinkedObjects {
     const oids: Oid[] = []
     let bytes = 0
     try {
-      for await (const batch of entryOids([Promise.resolve([range])], {}, this.context, undefined)) {
+      for await (const batch of entryOids([[range]], {}, this.context, undefined)) {
         bytes += batch.count * oidBytes
         memory.chargeStatement(batch.count * oidBytes)
         for (const oid of batch.oids) oids.push(oid)

@@ -39,10 +39,10 @@ export async function requiredRows(
 ): Promise<number | undefined> {
   const { skip, take } = limits
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
-  const skipped = skip === undefined ? 0 : await rowsSkipped(limits, evaluation, context)
-  if (skipped === undefined) return undefined
+  const skipped = await rowsSkipped(limits, evaluation, context)
+  if (skip !== undefined && skipped === undefined) return undefined
   const taken = await unlessUnknown(countOf(take, evaluation, context))
-  return taken === undefined ? undefined : skipped + taken
+  return taken === undefined ? undefined : (skipped ?? 0) + taken
 }
 
 async function unlessUnknown(count: Promise<number | undefined>): Promise<number | undefined> {

@@ -55,7 +55,7 @@ export function statementOfRows<S extends SelectStatement | MatchStatement>(
   return {
     effect: 'read',
 
-    run: (statement, executor) => runPlanned(planOf(statement, executor), executor),
+    run: async (statement, executor) => runPlanned(planOf(statement, executor), executor),
 
     value: async (statement, executor) => rowsAsValue(planOfValues(statement, executor), executor),
 
@@ -277,12 +277,12 @@ async function* closing(chunks: Promise<Answer>, context: StatementContext): Asy
   }
 }
 
-function chunksInPlace(
+async function chunksInPlace(
   { rows }: SelectPlan,
   { evaluation, chosen, rowLimit }: SelectStart,
   context: StatementContext,
   explained: LoopCounts | undefined,
-): Promise<Answer | undefined> | undefined {
+): Promise<Answer | undefined> {
   return rows && rowsInPlace({ plan: rows, evaluation, context, explained }, chosen.access, rowLimit)
 }
 

@@ -1,7 +1,6 @@
 /** Interface of a kind of statement: its effect, binding, planning, execution and EXPLAIN. One file per kind, listed in `statement-kinds.ts`. */
 import type { CatalogTransaction } from '../../ddl/catalog-transaction.ts'
 import type { Catalog } from '../../schema/catalog.ts'
-import type { Awaitable } from '../../store/store.ts'
 import type { Binder } from '../bind/scope.ts'
 import type { ChangeContext } from '../change/change-values.ts'
 import type { Inputs } from '../execute/new-evaluation-context.ts'
@@ -66,7 +65,7 @@ interface ScriptAccess {
   /** Sees the effects of previous statements, but not of the current one. */
   context(): StatementContext
   /** The variables used by a plan, and the values of its nested statements. */
-  inputs(uses: Uses): Awaitable<Inputs>
+  inputs(uses: Uses): Promise<Inputs>
   /** The value of an expression outside of a row. */
   value(expression: Expression, use?: ValueUse): Promise<TypedValue>
   /** Sets the format for the statements that follow. */
@@ -80,7 +79,7 @@ export interface StatementExecutor extends ScriptAccess {
   readonly catalogTransaction: CatalogTransaction
   changeContext(): ChangeContext
   /** The reply of the last statement. */
-  runAll(statements: readonly Statement[]): Awaitable<Answer>
+  runAll(statements: readonly Statement[]): Promise<Answer>
   /** The value of a statement within the current one. */
   partValue(statement: Statement): Promise<TypedValue>
   /** The same for a variable; in a text that only reads, it may be a `RowsOnDisk` if its rows exceed memory. */
