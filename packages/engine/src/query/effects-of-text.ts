@@ -1,4 +1,5 @@
 /** Determines the effects of a text of statements before it runs. */
+import type { Awaitable } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { classify, effectsOf, higher } from './classify.ts'
 import type { Statement } from './language/ast.ts'
@@ -10,13 +11,13 @@ import type { QueryResources } from './query-resources.ts'
 import type { Effect } from './statements/statement-kind.ts'
 
 /** The highest effect of the request; ANALYZE has that of its statement. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
-export async function effectOfQuery(request: QueryRequest, resources: QueryResources): Promise<Effect> {
-  if (isLong(request)) return [...(await effectsOfLongText(request, resources))].reduce(higher)
+export function effectOfQuery(request: QueryRequest, resources: QueryResources): Awaitable<Effect> {
+  if (isLong(request)) return effectsOfLongText(request, resources).then((all) => [...all].reduce(higher))
   return classify(shortStatements(request, resources))
 }
 
 /** All effects of the request. Throws what `effectOfQuery` throws. */
-export async function effectsOfQuery(request: QueryRequest, resources: QueryResources): Promise<ReadonlySet<Effect>> {
+export function effectsOfQuery(request: QueryRequest, resources: QueryResources): Awaitable<ReadonlySet<Effect>> {
   if (isLong(request)) return effectsOfLongText(request, resources)
   return effectsOf(shortStatements(request, resources))
 }
@@ -64,7 +65,8 @@ async function effectsOfEach(
   for (const statement of statementsOf(text, statementTokensMax)) {
     const isExplained = position++ < (explain?.statementsMax ?? Number.POSITIVE_INFINITY)
     if (isExplained) for (const effect of effectsOf(explainedStatements([statement], explain))) effects.add(effect)
-    await slice.yieldIfDue()
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   return effects
 }

@@ -240,7 +240,8 @@ export class PlanCache {
     const statements: Statement[] = []
     for (const statement of statementsOf(text, statementTokensMax)) {
       statements.push(statement)
-      await slice.yieldIfDue()
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     return asWritten(statements)
   }

@@ -6,6 +6,7 @@ import { type EngineLimits, parameterFieldsMax } from '../limits.ts'
 import { JsonSource, noteTextOf, textOf } from '../requests/json-source.ts'
 import { hasJsonAttribute } from '../schema/json-attributes.ts'
 import { RequestSpace } from '../spill/request-space.ts'
+import type { Awaitable } from '../store/store.ts'
 import { openSliceOfWork, openTimeSlice, runYielding, type TimeSlice } from '../store/time-slice.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import type { JsonText } from '../types/json-text.ts'
@@ -16,7 +17,7 @@ import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import type { Statement } from './language/ast.ts'
-import { cachedTextCharactersMax, type ParsedText, type PlanCache } from './plan-cache.ts'
+import { cachedTextCharactersMax, type ParsedText } from './plan-cache.ts'
 import { newQueryCounts, type QueryCounts } from './query-counts.ts'
 import type { QueryProgress, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
@@ -40,42 +41,59 @@ export function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: 
 }
 
 /** `mayLift`: literals may be lifted. `cachedText`: the parsed text, if cached. Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy. */
-export async function prepare(
+export function prepare(
   request: QueryRequest,
   resources: QueryResources,
   memory: RequestMemory,
   mayLift: boolean,
   cachedText?: ParsedText,
-): Promise<PreparedText> {
-  const { text, watch, parameters, parametersText } = request
+): Awaitable<PreparedText> {
+  const { text, watch } = request
   const { plans, database } = resources
   const { limits, store } = database
   checkCharacters(request, limits)
   const slice =
     request.slice ?? (store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch))
-  const parsed = cachedText ?? (await parsedText(text, plans, limits.statementTokensMax, slice))
-  // Changes of the schema store literals as names and settings.
-  const isLiftingAllowed = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
-  const toRun = isLiftingAllowed ? parsed : plans.parsedAsWritten(text, limits.statementTokensMax)
-  if (parameters !== undefined && parametersText !== undefined)
-    noteTextOf(parameters, JsonSource.fromText(parametersText))
-  const prepared = preparedText(toRun, request, resources, memory, slice)
-  if (parameters !== undefined) await addParameters(parameters, prepared, database)
-  return prepared
-}
-
-async function parsedText(text: string, plans: PlanCache, tokensMax: number, slice: TimeSlice): Promise<ParsedText> {
-  if (text.length <= cachedTextCharactersMax) return plans.parsed(text, tokensMax)
-  const parsed = await plans.parsedLong(text, tokensMax, slice)
-  // Fills the cache of effects in slices: computing all of them in one call could exceed a time slice.
-  for (const statement of parsed.statements) {
-    effectOf(statement)
-    await slice.yieldIfDue()
+  const withValues = (parsed: ParsedText): Awaitable<PreparedText> => {
+    // Changes of the schema store literals as names and settings.
+    const isLiftingAllowed = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
+    const toRun = isLiftingAllowed ? parsed : plans.parsedAsWritten(text, limits.statementTokensMax)
+    const { parameters, parametersText } = request
+    if (parameters !== undefined && parametersText !== undefined)
+      noteTextOf(parameters, JsonSource.fromText(parametersText))
+    const prepared = preparedText(toRun, request, resources, memory, slice)
+    if (parameters === undefined || addScalars(parameters, prepared)) return prepared
+    return addParameters(parameters, prepared, database).then(() => prepared)
   }
-  return parsed
+  if (cachedText !== undefined || text.length <= cachedTextCharactersMax)
+    return withValues(cachedText ?? plans.parsed(text, limits.statementTokensMax))
+  return plans.parsedLong(text, limits.statementTokensMax, slice).then(async (parsed) => {
+    // Fills the cache of effects in slices: computing all of them in one call could exceed a time slice.
+    for (const statement of parsed.statements) {
+      effectOf(statement)
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+    return withValues(parsed)
+  })
 }
 
-/** Yields between parameters that may be long, or many. */
+/** Adds a few scalar parameters synchronously; false if any other or too many parameters remain. */
+function addScalars(parameters: Parameters, { state: { variables }, texts: { memory } }: PreparedText): boolean {
+  let count = 0
+  for (const name in parameters) {
+    const value = scalarValue(parameters[name])
+    if (value === undefined || ++count > syncScalarsMax) return false
+    if (variables.has(name)) continue
+    memory.chargeRequest(valueBytes(value.value))
+    variables.set(name, value)
+  }
+  return true
+}
+
+const syncScalarsMax = 64
+
+/** Adds the remaining parameters and yields between them. */
 async function addParameters(
   parameters: Parameters,
   { state, texts: { memory, slice } }: PreparedText,
@@ -90,7 +108,8 @@ async function addParameters(
     const value = scalarValue(json) ?? (await containerValue(name, parameters, database, slice))
     memory.chargeRequest(valueBytes(value.value))
     state.variables.set(name, value)
-    if (count > scalarsPerYield) await slice.yieldIfDue()
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
 }
 
@@ -123,8 +142,6 @@ function jsonParameter(name: string, json: unknown, text: JsonText | undefined):
     ])
   }
 }
-
-const scalarsPerYield = 64
 
 type Parameters = NonNullable<QueryRequest['parameters']>
 

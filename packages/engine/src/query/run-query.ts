@@ -5,7 +5,8 @@ import { CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransactio
 import { AshlarError, assert } from '../errors.ts'
 import { TrialContainers } from '../records/trial-containers.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Entry, Snapshot, SnapshotOptions } from '../store/store.ts'
+import { caught, mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable, Entry, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { type LastingRead, lateReadError, withLastingSnapshot, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type EndSpan, withinSpan } from '../work-spans.ts'
@@ -41,7 +42,7 @@ import { importedElements, runBody } from './statements/for-each.ts'
  * The request's resources are released once its rows have been read or the iteration has ended, so the caller must do one of them. Throws
  * QuerySyntaxError, QueryError, LimitExceeded, ServerBusy, and what changes of objects and of the schema throw.
  */
-export async function runQuery(request: QueryRequest, resources: QueryResources): Promise<QueryReply> {
+export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
   const { spans } = resources
   const isPlain = request.explain === undefined
   const parsed = isPlain && spans === undefined ? parseShort(request, resources) : undefined
@@ -53,9 +54,11 @@ export async function runQuery(request: QueryRequest, resources: QueryResources)
   try {
     const prepared = withinSpan(spans, 'parse', () => prepare(request, resources, memory, isPlain, parsed))
     end = spans?.begin('execute')
-    const answered = prepared.then((text) => answer(text, request, resources))
-    return { chunks: await (end === undefined ? answered : endingWith(answered, end)) }
+    const answered = mapAwaitable(prepared, (text) => answer(text, request, resources))
+    const reply = end === undefined ? answered : endingWith(answered, end)
+    return reply instanceof Promise ? awaitReply(reply, memory) : { chunks: reply }
   } catch (error) {
+    end?.(failureOf(error))
     memory.release()
     throw error
   }
@@ -78,7 +81,7 @@ function parseShort(request: QueryRequest, { plans, database: { limits } }: Quer
 }
 
 /** Calls `end` when all rows have been read or the iteration has ended. */
-export async function endingWith(answered: Promise<RowChunks> | RowChunks, end: EndSpan): Promise<RowChunks> {
+export async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): Promise<RowChunks> {
   let chunks: RowChunks
   try {
     chunks = await answered
@@ -108,11 +111,20 @@ async function* readToEnd(chunks: RowChunks, end: EndSpan): AsyncGenerator<RowCh
   }
 }
 
-async function answer(prepared: PreparedText, request: QueryRequest, resources: QueryResources): Promise<RowChunks> {
+async function awaitReply(answered: Promise<RowChunks>, memory: RequestMemory): Promise<QueryReply> {
+  try {
+    return { chunks: await answered }
+  } catch (error) {
+    memory.release()
+    throw error
+  }
+}
+
+function answer(prepared: PreparedText, request: QueryRequest, resources: QueryResources): Awaitable<RowChunks> {
   const { statements, texts } = prepared
   if (request.slice !== undefined) choosePlace(statements, request, request.slice)
   if (request.explain !== undefined || isAnalyzedChange(statements)) {
-    return chunksOf(await explained(prepared, request, resources), texts.memory)
+    return explained(prepared, request, resources).then((rows) => chunksOf(rows, texts.memory))
   }
   const receipt = request.once === undefined ? undefined : resources.database.receipts.of(request.once)
   const [only] = statements
@@ -136,25 +148,28 @@ function choosePlace(statements: readonly Statement[], { explain, watch }: Query
  * If a text with lifted literals fails, it is run again with its literals in place, so that errors refer to the text as written; nothing has been
  * committed at that point. If that succeeds, texts of this shape are no longer lifted.
  */
-async function runLifted(
+function runLifted(
   prepared: PreparedText,
   shape: string,
   { database, plans }: QueryResources,
-  run: (prepared: PreparedText) => Promise<RowChunks>,
-): Promise<RowChunks> {
+  run: (prepared: PreparedText) => Awaitable<RowChunks>,
+): Awaitable<RowChunks> {
   const { texts, state } = prepared
   const bytesBefore = texts.memory.requestBytes
-  try {
-    return await run(prepared)
-  } catch (error) {
-    if (!(error instanceof AshlarError) || error.type !== 'QueryError') throw error
-  }
-  texts.memory.releaseAllBut(bytesBefore)
-  const { statements } = plans.parsedAsWritten(texts.text, database.limits.statementTokensMax)
-  const variables = new Map([...state.variables].filter(([name]) => !isLifted(name)))
-  const chunks = await run({ statements, texts: { ...texts, shape: undefined }, state: { ...state, variables } })
-  plans.disableLifting(shape)
-  return chunks
+  return caught(
+    () => run(prepared),
+    (error) => {
+      if (!(error instanceof AshlarError) || error.type !== 'QueryError') throw error
+      texts.memory.releaseAllBut(bytesBefore)
+      const { statements } = plans.parsedAsWritten(texts.text, database.limits.statementTokensMax)
+      const variables = new Map([...state.variables].filter(([name]) => !isLifted(name)))
+      const written = { statements, texts: { ...texts, shape: undefined }, state: { ...state, variables } }
+      return mapAwaitable(run(written), (chunks) => {
+        plans.disableLifting(shape)
+        return chunks
+      })
+    },
+  )
 }
 
 /** Runs a query as a step of a transaction; all rows are available when it resolves. Throws QueryError for COMMIT EVERY. */
@@ -286,11 +301,11 @@ async function plansRows(
 }
 
 /** The snapshot lives until the rows have been read. */
-async function read(
+function read(
   { statements, texts, state }: PreparedText,
   resources: QueryResources,
   options: SnapshotOptions,
-): Promise<RowChunks> {
+): Awaitable<RowChunks> {
   const { store } = resources.database
   const text = new TextRead(statements, texts, state, resources)
   return withLastingSnapshot(store, text, options, expectedCatalog(resources))
@@ -321,16 +336,23 @@ class TextRead implements LastingRead<RowChunks> {
     this.bytesBefore = texts.memory.requestBytes
   }
 
-  async begin(snapshot: Snapshot, options: SnapshotOptions): Promise<RowChunks> {
-    const { resources, texts, statements } = this
+  begin(snapshot: Snapshot, options: SnapshotOptions): Awaitable<RowChunks> {
     this.snapshot = snapshot
     this.options = options
     // The snapshot may have been renewed: releases memory charged for the previous one.
-    texts.memory.releaseAllBut(this.bytesBefore)
-    const catalog = await resources.database.catalogs.at(snapshot)
+    this.texts.memory.releaseAllBut(this.bytesBefore)
+    const catalog = this.resources.database.catalogs.at(snapshot)
+    return mapAwaitable(catalog, (loaded) => this.run(loaded))
+  }
+
+  private run(catalog: Catalog): Awaitable<RowChunks> {
+    const { resources, texts, snapshot, statements } = this
     const state = isOneSelect(statements) ? this.state : copyOfState(this.state)
     const executor = new ScriptExecutor(resources, texts, snapshot, catalog, state, undefined)
-    const answer = await executor.runAll(statements)
+    return mapAwaitable(executor.runAll(statements), (answer) => this.answered(answer))
+  }
+
+  private answered(answer: Answer): Awaitable<RowChunks> {
     if (!areFew(answer)) return this.withFirstRow(answer)
     this.end()
     return answer

@@ -4,7 +4,7 @@ import type { CatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { assert } from '../errors.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Snapshot } from '../store/store.ts'
+import type { Awaitable, Snapshot } from '../store/store.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { NestedValue } from './bind/scope.ts'
@@ -95,13 +95,13 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.writeTransaction = writeTransaction
   }
 
-  async runAll(statements: readonly Statement[]): Promise<Answer> {
+  runAll(statements: readonly Statement[]): Awaitable<Answer> {
     const [only] = statements
     if (only === undefined || statements.length > 1 || only.kind === 'let' || this.writeTransaction !== undefined)
       return this.runWithVariables(statements)
     this.isOneSelect = isOneSelect(statements)
-    await this.prepareNext(this.script.memory.statementBytes)
-    return this.run(only, true)
+    const pause = this.prepareNext(this.script.memory.statementBytes)
+    return pause === undefined ? this.run(only, true) : pause.then(() => this.run(only, true))
   }
 
   /** Values of variables on disk are released with the rows of the text's reply. */
@@ -138,7 +138,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     let answer = noRows
     const bytesBefore = this.script.memory.statementBytes
     for (const [i, statement] of statements.entries()) {
-      await this.prepareNext(bytesBefore)
+      const pause = this.prepareNext(bytesBefore)
+      if (pause !== undefined) await pause
       await this.writeTransaction?.transaction.sortWrites()
       await this.closeSources()
       answer = await this.run(statement, i === statements.length - 1)
@@ -154,7 +155,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   /** Errors, also while rows are read, refer to the statement or to the part of it at fault. */
-  private run(statement: Statement, isAnswer: boolean): Promise<Answer> {
+  private run(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
     const { analysis } = this
     return analysis === undefined
       ? this.placedRun(statement, isAnswer)
@@ -168,17 +169,29 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return noRows
   }
 
-  private async placedRun(statement: Statement, isAnswer: boolean): Promise<Answer> {
+  private placedRun(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
     this.nestedValues = undefined
     try {
-      const rows = await kindOf(statement).run(statement, this, isAnswer)
-      if (rows.atHand === undefined) return this.streamedRows(rows, statement)
-      await this.closeSources()
-      return rows
+      const answer = kindOf(statement).run(statement, this, isAnswer)
+      return answer instanceof Promise ? this.placedAsync(answer, statement) : this.placedRows(answer, statement)
+    } catch (error) {
+      throw placed(this.script.text, statement, error)
+    }
+  }
+
+  private async placedAsync(answer: Promise<Answer>, statement: Statement): Promise<Answer> {
+    try {
+      const rows = await answer
+      if (rows.atHand !== undefined) await this.closeSources()
+      return this.placedRows(rows, statement)
     } catch (error) {
       await this.closeSources()
       throw placed(this.script.text, statement, error)
     }
+  }
+
+  private placedRows(rows: Answer, statement: Statement): Answer {
+    return rows.atHand === undefined ? this.streamedRows(rows, statement) : rows
   }
 
   private async *streamedRows(rows: Answer, statement: Statement): AsyncGenerator<RowChunk> {
@@ -244,12 +257,16 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   /** Nested statements are evaluated before the statement's own rows. */
-  async inputs(uses: Uses): Promise<Inputs> {
-    if (uses.nested.length === 0) return this.inputsWith(noValues, uses)
+  inputs(uses: Uses): Awaitable<Inputs> {
+    return uses.nested.length === 0 ? this.inputsWith(noValues, uses) : this.nestedInputs(uses)
+  }
+
+  private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
     for (const nested of uses.nested) {
       // Each is planned with all its nested statements: a chain of a hundred costs as much as thousands.
-      await this.script.slice.yieldIfDue()
+      const pause = this.script.slice.yieldIfDue()
+      if (pause !== undefined) await pause
       const isValue = nested.source === undefined || this.nestedValues?.has(nested.statement) === true
       values.push(isValue ? (await this.valueOnce(nested.statement)).value : await this.sourceValues(nested))
     }
@@ -422,7 +439,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     // The memory of a restricted user's change would reveal the number of hidden parts.
     const showsMemory = writeTransaction === undefined || resources.database.restriction === undefined
     for (const analyzed of analysis.statements) {
-      await slice.yieldIfDue()
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
       yield describeAnalyzed(analyzed, text, detailsOf, showsMemory)
     }
   }

@@ -1,16 +1,18 @@
 /** Interface of access paths, one file per kind: which conditions it answers, its estimate, execution and EXPLAIN. Chosen at run time. */
 import type { SchemaClass } from '../../schema/catalog.ts'
-import type { KeyRange } from '../../store/store.ts'
+import type { Awaitable, KeyRange } from '../../store/store.ts'
+import type { Oid } from '../../types/oid.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Bound } from '../bind/bound.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { FullPredicate } from './entry-filter.ts'
-import type { NewLoop, ObjectScan } from './object-loop.ts'
-import type { OidBatches } from './oid-batch.ts'
+import type { ObjectScan } from './object-scan.ts'
+import type { OidSource } from './oid-source.ts'
 import type { Condition } from './sargable-predicates.ts'
 
 export type AccessPath = OidAccess | ObjectAccess
@@ -40,27 +42,31 @@ export interface OidAccess {
   estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number>
   /** Set if a condition can be decided by few objects, regardless of the access that yields the rows: finds and retains them; see `ConstantElements`. */
   readonly findElements?: ((evaluation: EvaluationContext, context: StatementContext) => Promise<void>) | undefined
-  /** `plan`: receives counts; the result of `describe` where the statement is explained. `size`: of the batches. */
-  oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode, size?: number): OidBatches
+  /** Yields batches. `plan`: receives counts; the result of `describe`. `batch`: the number of index entries read at once. */
+  oids(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode,
+    batch?: number,
+  ): AsyncGenerator<Oid[]>
+  /** Whether the OIDs are rows of statements that are still running; `source` then returns nothing. */
+  isDeferred?(evaluation: EvaluationContext, context: StatementContext): boolean
+  /** The synchronous form of `oids`; missing if the store is asynchronous or OIDs repeat. `plan`: receives counts for EXPLAIN. */
+  source?(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+  ): Awaitable<OidSource> | undefined
   /** The entries from which its OIDs are read, if they form at most one range. */
-  entryRange?(evaluation: EvaluationContext, context: StatementContext): Promise<EntryRange | 'several'>
+  entryRange?(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'>
 }
 
 export interface ObjectAccess {
-  /** As in `OidAccess`. */
-  readonly entries?: string | undefined
   describe(className: string): ExplainNode
-  /** Undefined if only `objects` can yield them. `rowLimit`: see `loopOf`. */
-  loop(scan: ObjectScan, rowLimit: number | undefined): NewLoop | undefined
-  /** Yields batches of qualifying objects, where there is no loop. */
-  objects?(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]>
-  /** As in `OidAccess`. */
-  entryRange?(evaluation: EvaluationContext, context: StatementContext): Promise<EntryRange | 'several'> | undefined
-}
-
-/** The node of an input; that of the access itself if the statement is not explained. */
-export function inputOf(plan: ExplainNode, input: number): ExplainNode {
-  return plan.inputs[input] ?? plan
+  /** Yields batches of qualifying objects; `rowLimit`: see `objectRows`. */
+  objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]>
+  /** Pushes the objects one by one, if possible; a caller uses either this or `objects`. */
+  push?(scan: ObjectScan): PushRows<ObjectView> | undefined
 }
 
 /** The conditions of a predicate on the objects of a class. */

@@ -1,4 +1,5 @@
 /** Chooses the cheapest access path for the current data, counting entries up to a limit. */
+import type { Awaitable } from '../../store/store.ts'
 import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { Candidate } from '../explain/explain-node.ts'
@@ -58,12 +59,12 @@ interface Choice {
   readonly considered?: Considered
 }
 
-export async function chooseAccess(
+export function chooseAccess(
   plan: SourcePlan,
   evaluation: EvaluationContext,
   context: StatementContext,
   rowLimit: number | undefined,
-): Promise<ChosenAccessPath> {
+): Awaitable<ChosenAccessPath> {
   const choice = { evaluation, context, rowLimit }
   if (context.probe !== undefined) return explainedChoice(plan, choice)
   if (plan.elementAccesses.length > 0) return chooseWithElements(plan, choice)

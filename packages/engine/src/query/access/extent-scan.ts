@@ -1,16 +1,21 @@
 /** Scans all objects of the classes container by container, or only counts them if that is sufficient. */
+import { unreachable } from '../../errors.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
 import { countRange } from '../../store/count-range.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'
 import { oidFromBytes } from '../../types/oid.ts'
+import { evaluationApart } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
+import { decideSync, qualified } from '../operators/filter.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { ObjectAccess } from './access-path.ts'
-import { type NewLoop, type ObjectScan, RangeLoop, ViewsLoop } from './object-loop.ts'
+import { filterRest, type ObjectScan } from './object-scan.ts'
+import { pushObjects } from './push-objects.ts'
 
 const objectsPerBatch = 4_096
 /** Large enough to make an index worthwhile; constant for all classes, so that it reveals nothing. */
@@ -46,22 +51,53 @@ export class ExtentScan implements ObjectAccess {
     return count
   }
 
-  /** With a limit, the same objects are the first ones on every run. */
-  loop(scan: ObjectScan, rowLimit: number | undefined): NewLoop {
-    const { context, source } = scan
-    const { snapshot } = context
-    return async (consumer) => {
-      const extents = await this.extents(context)
-      if (snapshot.visit !== undefined) return new RangeLoop(scan, consumer, extents)
-      const isOwned = snapshot.readNaming !== undefined
-      const use = (key: Bytes, record: Bytes): ObjectView => {
-        source.examined++
-        const view = context.reader.view(undefined, key, record)
-        // A store with `readNaming` returns bytes that are never overwritten.
-        return isOwned ? view : view.copy()
-      }
-      return new ViewsLoop(scan, consumer, context.scanAll(extents, use, { isOrdered: rowLimit !== undefined }))
+  /** Copies only objects that qualify by their record, which is evaluated in place. With a limit, yields the same first rows on every run. */
+  async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
+    const { filter, evaluation, context, source } = scan
+    const { recordPredicate, slot } = filter
+    const scanEvaluation = evaluationApart(evaluation)
+    let undecided = new Set<ObjectView>()
+    const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
+      source.examined++
+      const borrowed = context.reader.view(undefined, key, record)
+      if (recordPredicate === undefined) return borrowed.copy()
+      scanEvaluation.slots[slot] = borrowed
+      const qualifies = decideSync(recordPredicate, scanEvaluation)
+      evaluation.memory.endRow()
+      if (qualifies === false) return undefined
+      const view = borrowed.copy()
+      if (qualifies === undefined) undecided.add(view)
+      return view
     }
+    for await (const batch of context.scanAll(await this.extents(context), use, {
+      isOrdered: rowLimit !== undefined,
+    })) {
+      context.check()
+      let views = batch.filter((view) => view !== undefined)
+      if (recordPredicate !== undefined && undecided.size > 0) {
+        const decided = new Set(await qualified([...undecided], recordPredicate, slot, evaluation, context))
+        const all = undecided
+        views = views.filter((view) => !all.has(view) || decided.has(view))
+        undecided = new Set()
+      }
+      source.returned += batch.length
+      context.touched(batch.length)
+      const rows = await filterRest(scan, views, batch.length)
+      if (rows.length > 0) yield rows
+    }
+  }
+
+  push(scan: ObjectScan): PushRows<ObjectView> | undefined {
+    const { context } = scan
+    return pushObjects(
+      scan,
+      () => this.extents(context),
+      true,
+      () => {
+        const read = (key: Bytes, record: Bytes): ObjectView => context.reader.view(undefined, key, record)
+        return { read, readAsync: () => unreachable('an object is read at once') }
+      },
+    )
   }
 
   /** One row, repeated `times`; only the keys of objects are counted. */

@@ -9,20 +9,16 @@ import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAggregate, BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
+import { qualified } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
 import { attributesReadBy, EntryReader, entryView, type PartRead, partsRead } from './entry-view.ts'
 import { IndexScan, planIndexScan } from './index-scan.ts'
-import {
-  batchesOfObjects,
-  type NewLoop,
-  type ObjectConsumer,
-  type ObjectScan,
-  RangeLoop,
-  ViewsLoop,
-} from './object-loop.ts'
+import { entryBatchSize, filterRest, type ObjectScan } from './object-scan.ts'
+import { pushObjects } from './push-objects.ts'
 import { type Condition, directConditions } from './sargable-predicates.ts'
 import { SkipScan } from './skip-scan.ts'
 
@@ -137,37 +133,46 @@ export class IndexOnlyScan implements ObjectAccess {
     return this.readsOnlyEnd && this.scan.conjunctsAnswered >= conjuncts
   }
 
-  get entries(): string {
-    return this.scan.entries
+  async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
+    const { evaluation, context } = scan
+    const ranges = await this.scan.ranges(evaluation, context)
+    const { extreme } = this
+    if (extreme === undefined) {
+      const batch = entryBatchSize(scan.filter, this.scan.conjunctsAnswered, rowLimit)
+      const readsAll = rowLimit === undefined || context.isRemote
+      yield* this.views(scan, context.scanAll(ranges, this.read, readsAll ? {} : { batch, isOrdered: true }))
+      return
+    }
+    for (const range of ranges) {
+      if (extreme.isLeast) yield* this.firstOf(scan, range, false)
+      if (extreme.isGreatest) yield* this.firstOf(scan, range, true)
+    }
   }
 
-  loop(scan: ObjectScan): NewLoop | undefined {
+  push(scan: ObjectScan): PushRows<ObjectView> | undefined {
     if (this.extreme !== undefined) return undefined
     const { evaluation, context } = scan
-    return async (consumer) => {
-      const ranges = await this.scan.ranges(evaluation, context)
-      if (context.snapshot.visit === undefined)
-        return this.viewsLoop(scan, consumer, context.scanAll(ranges, this.read))
-      const reader = new EntryReader(this.parts)
-      return new RangeLoop(scan, consumer, ranges, (key) => reader.read(key))
-    }
-  }
-
-  async *objects(scan: ObjectScan): AsyncGenerator<ObjectView[]> {
-    const { extreme } = this
-    for (const range of await this.scan.ranges(scan.evaluation, scan.context)) {
-      if (extreme?.isLeast === true) yield* this.firstOf(scan, range, false)
-      if (extreme?.isGreatest === true) yield* this.firstOf(scan, range, true)
-    }
+    return pushObjects(
+      scan,
+      () => this.scan.ranges(evaluation, context),
+      false,
+      () => {
+        const reader = new EntryReader(this.parts)
+        return {
+          read: (key) => reader.read(key),
+          readAsync: async (value) => (await this.objectsOf(scan, [oidFromBytes(value, 0)]))[0] as ObjectView,
+        }
+      },
+    )
   }
 
   private async *firstOf(scan: ObjectScan, range: KeyConditionRange, reverse: boolean): AsyncGenerator<ObjectView[]> {
     const isFiltered = scan.filter.conjuncts > this.scan.conjunctsAnswered
     const batch = isFiltered ? endEntries : 1
     const entries = scan.context.snapshot.scan(this.withoutNulls(range), this.read, { reverse, batch })
-    const newLoop: NewLoop = async (consumer) => this.viewsLoop(scan, consumer, entries)
-    for await (const first of batchesOfObjects(newLoop, scan.context, 1)) {
-      yield first.slice(0, 1)
+    for await (const [first] of this.views(scan, entries)) {
+      if (first === undefined) continue
+      yield [first]
       return
     }
   }
@@ -178,20 +183,24 @@ export class IndexOnlyScan implements ObjectAccess {
     return { from, to: isBounded ? to : Buffer.concat([from, afterKeyValues]) }
   }
 
-  private viewsLoop(
+  private async *views(
     scan: ObjectScan,
-    consumer: ObjectConsumer,
     batches: AsyncIterable<readonly (ObjectView | Oid)[]>,
-  ): ViewsLoop {
-    const { source } = scan
-    const objectsOf = (entries: readonly (ObjectView | Oid)[]): Promise<ObjectView[]> => this.objectsOf(scan, entries)
-    async function* views(): AsyncGenerator<readonly ObjectView[]> {
-      for await (const entries of batches) {
-        source.examined += entries.length
-        yield await objectsOf(entries)
-      }
+  ): AsyncGenerator<ObjectView[]> {
+    const { filter, evaluation, context, source } = scan
+    const { recordPredicate, slot } = filter
+    for await (const entries of batches) {
+      context.check()
+      source.examined += entries.length
+      source.returned += entries.length
+      const views = await this.objectsOf(scan, entries)
+      const decided =
+        recordPredicate === undefined ? views : await qualified(views, recordPredicate, slot, evaluation, context)
+      const rows = await filterRest(scan, decided, views.length)
+      if (rows.length > 0) yield rows
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
-    return new ViewsLoop(scan, consumer, views(), false)
   }
 
   /** Reads the object if a string is cut. Throws ReadSkew if the object is missing. */

@@ -11,10 +11,14 @@ import {
   type KeyConditionRange,
   keyConditionRange,
 } from '../../indexes/index-key.ts'
+import { readIndexOidsOf } from '../../indexes/lookup.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition, KeyAttribute } from '../../schema/class-definition.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
+import type { Oid } from '../../types/oid.ts'
 import { isTruncatedInKeys } from '../../types/truncated-key.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -23,10 +27,16 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { AccessRequest, EntryRange, KeyValue, OidAccess } from './access-path.ts'
-import { type AnsweredByRange, type EntryFilter, type FullPredicate, planEntryFilter } from './entry-filter.ts'
+import {
+  type AnsweredByRange,
+  type EntryFilter,
+  type FullPredicate,
+  type MayQualify,
+  planEntryFilter,
+} from './entry-filter.ts'
 import { keyValueOf } from './key-value.ts'
 import { noKeyValue } from './no-key-value.ts'
-import { entryOids, type OidBatches } from './oid-batch.ts'
+import { EntrySource, type OidSource } from './oid-source.ts'
 import { directConditions, isSamePath, type PathCondition } from './sargable-predicates.ts'
 
 export interface KeyRangeEnd extends KeyValue {
@@ -225,11 +235,26 @@ export class IndexScan implements OidAccess {
     evaluation: EvaluationContext,
     context: StatementContext,
     plan: ExplainNode,
-    size?: number,
-    isReverse = false,
-  ): OidBatches {
+    batch?: number,
+  ): AsyncGenerator<Oid[]> {
     const ranges = await this.ranges(evaluation, context)
-    yield* entryOids([ranges], { isReverse, size, mayQualify: this.filter?.forRun(evaluation) }, context, plan)
+    if (!ranges.every(({ isOneKey }) => isOneKey)) {
+      const mayQualify = this.filter?.forRun(evaluation)
+      for (const [i, range] of ranges.entries()) {
+        if (i % rangesPerClockCheck === rangesPerClockCheck - 1 && context.isYieldDue) await context.yieldToEventLoop()
+        yield* entriesOf(range, context, plan, batch, mayQualify)
+      }
+      return
+    }
+    for (let at = 0; at < ranges.length; at += keysPerBatch) {
+      const keys = ranges.slice(at, at + keysPerBatch).map(({ from }) => from)
+      const found = readIndexOidsOf(context.snapshot, keys)
+      const oids = found instanceof Promise ? await found : found
+      plan.examined += oids.length
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
+      if (oids.length > 0) yield oids
+    }
   }
 
   /** The only possible key of an entry; undefined if it cannot be determined or does not exist. Throws the errors of expressions. */
@@ -244,26 +269,39 @@ export class IndexScan implements OidAccess {
     return exactKey(this.format, values)
   }
 
-  async entryRange(
+  source(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+    isReverse = false,
+  ): Awaitable<OidSource> {
+    const mayQualify = this.filter?.forRun(evaluation)
+    return mapAwaitable(this.ranges(evaluation, context), (ranges) => {
+      return new EntrySource(context.snapshot, ranges, isReverse, mayQualify, plan)
+    })
+  }
+
+  entryRange(
     evaluation: EvaluationContext,
     context: StatementContext,
     isReverse = false,
-  ): Promise<EntryRange | 'several'> {
+  ): Awaitable<EntryRange | 'several'> {
     // The objects of a single range would include objects of entries that the filter rejects.
     if (this.filter !== undefined) return 'several'
-    const [range, ...others] = await this.ranges(evaluation, context)
-    return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
+    return mapAwaitable(this.ranges(evaluation, context), ([range, ...others]) => {
+      return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
+    })
   }
 
   /** Empty if nothing can match. Computed once per statement, so that the scan starts with the data of the estimate. */
-  async ranges(evaluation: EvaluationContext, context: StatementContext): Promise<readonly KeyConditionRange[]> {
+  ranges(evaluation: EvaluationContext, context: StatementContext): Awaitable<readonly KeyConditionRange[]> {
     const cached = evaluation.constants[this.place]
     if (cached !== undefined) return cached as readonly KeyConditionRange[]
-    const ranges = await (this.hasOneRange
-      ? this.oneRange(evaluation, context)
-      : this.severalRanges(evaluation, context))
-    evaluation.constants[this.place] = ranges
-    return ranges
+    const ranges = this.hasOneRange ? this.oneRange(evaluation, context) : this.severalRanges(evaluation, context)
+    return mapAwaitable(ranges, (found) => {
+      evaluation.constants[this.place] = found
+      return found
+    })
   }
 
   /** An IN has one range per value, in order. */
@@ -300,10 +338,12 @@ export class IndexScan implements OidAccess {
   }
 
   /** Without IN, as in most statements, there is no list of ranges to sort. */
-  private async oneRange(evaluation: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
-    const condition = keyConditionOf(this.conditions, await evaluateConstants(this.evaluates, evaluation, context))
-    const range = condition && soundRange(this.format, condition)
-    return range === undefined ? [] : [range]
+  private oneRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<KeyConditionRange[]> {
+    return mapAwaitable(evaluateConstants(this.evaluates, evaluation, context), (values) => {
+      const condition = keyConditionOf(this.conditions, values)
+      const range = condition && soundRange(this.format, condition)
+      return range === undefined ? [] : [range]
+    })
   }
 }
 
@@ -414,16 +454,40 @@ function boundOf(end: KeyRangeEnd | undefined, value: unknown): KeyBound | undef
   return value === noKeyValue ? undefined : { value, isInclusive: end.isInclusive }
 }
 
-async function endValue(
+function endValue(
   end: KeyRangeEnd | undefined,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<unknown> {
+): Awaitable<unknown> {
   return end && evaluateConstant(end.evaluate, evaluation, context)
 }
 
-/** Ranges that are counted between clock checks. */
+const keysPerBatch = 256
+
+/** Ranges that are read or counted between clock checks. */
 const rangesPerClockCheck = 64
+
+export async function* entriesOf(
+  range: KeyRange,
+  context: StatementContext,
+  plan: ExplainNode,
+  batch?: number,
+  mayQualify?: MayQualify,
+): AsyncGenerator<Oid[]> {
+  const counted =
+    mayQualify &&
+    ((key: Bytes): boolean => {
+      const isPossible = mayQualify(key)
+      if (!isPossible) plan.examined++
+      return isPossible
+    })
+  for await (const oids of context.entries(range, false, batch, counted)) {
+    plan.examined += oids.length
+    context.check()
+    if (oids.length > 0) yield oids
+    else await context.yieldIfDue()
+  }
+}
 
 /** The number of conjuncts expressed by the ends of the range; 0 for conjuncts that the range answers only partly. */
 function rangesAnswered(lower: KeyRangeEnd | undefined, upper: KeyRangeEnd | undefined): number {

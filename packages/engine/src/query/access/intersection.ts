@@ -1,10 +1,11 @@
 /** Intersects two access paths, if reading entries of both costs less than reading the objects of one. */
+import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { inputOf, type OidAccess } from './access-path.ts'
-import type { OidBatches } from './oid-batch.ts'
+import type { OidAccess } from './access-path.ts'
 import { OidSet } from './oid-set.ts'
+import { OidBatch, type OidSource } from './oid-source.ts'
 
 /** The cost of reading an object, in entries. */
 const objectShare = 8
@@ -26,12 +27,12 @@ export async function intersectionOf(
   note: (access: OidAccess, estimated: number, max: number) => void,
 ): Promise<Intersection | undefined> {
   const { access, estimated } = narrowest
-  if (context.isRemote || estimated < objectsMin) return undefined
+  if (context.isRemote || estimated < objectsMin || access.source === undefined) return undefined
   // More entries than this would cost more than they can save.
   let max = Math.min(objects, estimated * objectShare)
   let found: OidAccess | undefined
   for (const other of accesses) {
-    if (!areDisjoint(other, access)) continue
+    if (other.source === undefined || !areDisjoint(other, access)) continue
     const entries = await other.estimate(evaluation, context, max)
     note(other, entries, max)
     const left = (estimated * entries) / objects
@@ -74,21 +75,91 @@ export class Intersection implements OidAccess {
     return this.few.estimate(evaluation, context, max)
   }
 
-  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode, size?: number): OidBatches {
-    const [fewNode, manyNode] = [inputOf(plan, 0), inputOf(plan, 1)]
-    const fewOids = new OidSet()
+  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+    const [fewNode, manyNode] = plan.inputs as [ExplainNode, ExplainNode]
+    const fewOids = new Set<Oid>()
     for await (const oids of context.measured(this.few.oids(evaluation, context, fewNode), fewNode)) {
-      fewNode.returned += oids.count
-      const before = fewOids.count
-      for (let nth = 0; nth < oids.count; nth++) fewOids.add(oids.highAt(nth), oids.lowAt(nth))
-      context.hold(0, (fewOids.count - before) * OidSet.bytesOfOne)
-      await context.yieldIfDue()
+      fewNode.returned += oids.length
+      context.hold(0, oids.length * oidBytes)
+      for (const oid of oids) fewOids.add(oid)
     }
-    for await (const oids of context.measured(this.many.oids(evaluation, context, manyNode, size), manyNode)) {
-      manyNode.returned += oids.count
-      plan.examined += oids.count
-      oids.retain((high, low) => fewOids.has(high, low))
-      yield oids
+    for await (const oids of context.measured(this.many.oids(evaluation, context, manyNode), manyNode)) {
+      manyNode.returned += oids.length
+      plan.examined += oids.length
+      const both = oids.filter((oid) => fewOids.has(oid))
+      if (both.length > 0) yield both
     }
+  }
+
+  async source(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+  ): Promise<OidSource> {
+    const [fewNode, manyNode] = plan?.inputs ?? []
+    const few = await this.few.source?.(evaluation, context, fewNode)
+    const many = await this.many.source?.(evaluation, context, manyNode)
+    return few === undefined || many === undefined ? nothing : new IntersectedSource(few, many, context, plan)
+  }
+}
+
+const oidBytes = 64
+const nothing: OidSource = { next: () => false }
+
+const oidsPerBatch = 4_096
+
+class IntersectedSource implements OidSource {
+  private readonly few: OidSource
+  private readonly many: OidSource
+  private readonly context: StatementContext
+  private readonly plan: ExplainNode | undefined
+  private readonly fewOids = new OidSet()
+  private readonly candidates = new OidBatch(oidsPerBatch)
+  private at = 0
+  private isLoaded = false
+  private hasMore = true
+
+  constructor(few: OidSource, many: OidSource, context: StatementContext, plan: ExplainNode | undefined) {
+    this.plan = plan
+    this.few = few
+    this.many = many
+    this.context = context
+  }
+
+  /** A batch may be empty, so that the caller can yield before the next. */
+  next(batch: OidBatch): boolean {
+    const { candidates, fewOids } = this
+    if (!this.isLoaded) {
+      this.hold()
+      return true
+    }
+    if (this.at === candidates.count) {
+      if (!this.hasMore) return false
+      candidates.count = 0
+      this.at = 0
+      this.hasMore = this.many.next(candidates)
+      this.counted(1)
+      if (this.plan !== undefined) this.plan.examined += candidates.count
+    }
+    while (this.at < candidates.count && !batch.isFull) {
+      const nth = this.at++
+      if (fewOids.has(candidates.highAt(nth), candidates.lowAt(nth))) batch.addOf(candidates, nth)
+    }
+    return this.hasMore || this.at < candidates.count
+  }
+
+  private counted(input: number): void {
+    const node = this.plan?.inputs[input]
+    if (node !== undefined) node.returned += this.candidates.count
+  }
+
+  private hold(): void {
+    const { candidates, fewOids } = this
+    const before = fewOids.count
+    this.isLoaded = !this.few.next(candidates)
+    for (let nth = 0; nth < candidates.count; nth++) fewOids.add(candidates.highAt(nth), candidates.lowAt(nth))
+    this.counted(0)
+    candidates.count = 0
+    this.context.hold(0, (fewOids.count - before) * OidSet.bytesOfOne)
   }
 }

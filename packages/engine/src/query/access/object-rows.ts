@@ -1,18 +1,23 @@
 /** The qualifying objects of a source, read by the chosen access path. */
 
+import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { ValuesView } from '../evaluate/values-view.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { filterOperator } from '../operators/filter.ts'
-import { entryBatchSize, type ObjectSource, sourceOf } from './access-loop.ts'
 import type { AccessPath, OidAccess } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
-import type { ObjectScan } from './object-loop.ts'
+import { entryBatchSize, fetchObjects, type ObjectScan } from './object-scan.ts'
+import { pushRows } from './push-objects.ts'
 import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
-interface ObjectRows extends ObjectSource {
+interface ObjectRows {
+  readonly rows: AsyncGenerator<ObjectView[]>
+  /** Pushes the objects one by one, if possible; a caller uses either this or `rows`. */
+  readonly push: PushRows<ObjectView> | undefined
   readonly operator: ExplainNode
 }
 
@@ -31,15 +36,14 @@ export function objectRows(
   if (considered?.isDeferred !== true && chosen.estimated !== undefined) source.estimated = chosen.estimated
   if (considered !== undefined) source.candidates = considered.candidates(plan, access)
   const filtered = filterOperator(filter, source)
+  const entries = 'oids' in access ? access.entries : undefined
   // Entries include objects hidden from the caller.
   const isPartial = context.script.capabilities.isPartial === true
-  const areRows = !isPartial && areRowsInOrder(plan, access)
-  const { entries } = access
-  const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, areRows }
+  const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
+  const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
   const usesEntriesOnly = plan.isExistenceOnly && !isPartial && isAnsweredBy(access, plan)
-  const { rows, push } = usesEntriesOnly
-    ? { rows: unseenObjects(scan, access, rowLimit), push: undefined }
-    : sourceOf(access, scan, rowLimit, skipped)
+  const rows = 'oids' in access ? objectsOf(access, scan, rowLimit, usesEntriesOnly) : access.objects(scan, rowLimit)
+  const push = pushRows(access, scan)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
     const hint = plan.hint(rowLimit)
@@ -49,26 +53,37 @@ export function objectRows(
 }
 
 /** Whether its OIDs are exactly the qualifying objects, without duplicates. */
-function isAnsweredBy(access: AccessPath, { filter, classes, cls }: SourcePlan): access is OidAccess {
+function isAnsweredBy(access: AccessPath, { filter, classes, cls }: SourcePlan): boolean {
   if (!('oids' in access) || access.isExact !== true || access.mayRepeat) return false
   return access.conjunctsAnswered === filter.conjuncts && classes.classes.length === cls.subclasses.length + 1
+}
+
+function objectsOf(
+  access: OidAccess,
+  scan: ObjectScan,
+  rowLimit: number | undefined,
+  usesEntriesOnly: boolean,
+): AsyncGenerator<ObjectView[]> {
+  const { evaluation, context, source } = scan
+  // If each batch is a round trip, a few surplus entries cost less than another batch.
+  const batch = context.isRemote ? undefined : entryBatchSize(scan.filter, access.conjunctsAnswered, rowLimit)
+  const oids = access.oids(evaluation, context, source, batch)
+  return usesEntriesOnly ? unseenObjects(scan, oids) : fetchObjects(scan, oids, access.mayRepeat)
 }
 
 const unseen = new ValuesView([])
 
 /** For objects of which no value is needed. */
 async function* unseenObjects(
-  { filter, evaluation, context, source, filterOperator }: ObjectScan,
-  access: OidAccess,
-  rowLimit: number | undefined,
+  { source, filterOperator }: ObjectScan,
+  batches: AsyncIterable<Oid[]>,
 ): AsyncGenerator<ObjectView[]> {
-  const size = entryBatchSize(filter, access.conjunctsAnswered, rowLimit)
-  for await (const { count } of access.oids(evaluation, context, source, size)) {
-    source.returned += count
+  for await (const { length } of batches) {
+    source.returned += length
     if (filterOperator !== undefined) {
-      filterOperator.examined += count
-      filterOperator.returned += count
+      filterOperator.examined += length
+      filterOperator.returned += length
     }
-    yield new Array<ObjectView>(count).fill(unseen)
+    yield new Array<ObjectView>(length).fill(unseen)
   }
 }

@@ -1,12 +1,14 @@
 /** OIDs that do not depend on rows: `$$ID = …`, `$$ID IN …`, or a source of references, which may be streamed rows of statements. */
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { type RowStatements, statementsOf } from '../operators/row-statements.ts'
 import { constantKey, type KeyValue, type OidAccess, type PlanAccess } from './access-path.ts'
-import { OidBatch, type OidBatches } from './oid-batch.ts'
+import { OidList, type OidSource } from './oid-source.ts'
 import { directConditions } from './sargable-predicates.ts'
 
 export const planOidLookups: PlanAccess = ({ conditions, planning }) => {
@@ -55,14 +57,43 @@ export class OidLookup implements OidAccess {
     return Array.isArray(value) ? value.includes(noOid) : value === noOid
   }
 
-  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): OidBatches {
+  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     const rows = this.rowsOf(evaluation, context)
-    const batches = rows?.(plan) ?? [uniqueOids(await evaluateConstant(this.references.evaluate, evaluation, context))]
-    for await (const batch of batches) {
-      const oids = batch.filter(isObject)
-      plan.examined += oids.length
-      if (oids.length > 0) yield OidBatch.of(oids)
+    if (rows !== undefined) {
+      for await (const batch of rows(plan)) {
+        const oids = batch.filter(isObject)
+        plan.examined += oids.length
+        if (oids.length > 0) yield oids
+      }
+      return
     }
+    const unique = uniqueOids(await evaluateConstant(this.references.evaluate, evaluation, context))
+    plan.examined += unique.length
+    if (unique.length > 0) yield unique
+  }
+
+  isDeferred(evaluation: EvaluationContext, context: StatementContext): boolean {
+    try {
+      return this.rowsOf(evaluation, context) !== undefined
+    } catch (error) {
+      // EXPLAIN does not run the statements.
+      if (error !== unknownValue) throw error
+      return true
+    }
+  }
+
+  source(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+  ): Awaitable<OidSource> | undefined {
+    if (this.isDeferred(evaluation, context)) return undefined
+    const value = evaluateConstant(this.references.evaluate, evaluation, context)
+    return mapAwaitable(value, (references) => {
+      const unique = uniqueOids(references)
+      if (plan !== undefined) plan.examined += unique.length
+      return new OidList(unique)
+    })
   }
 
   private rowsOf(evaluation: EvaluationContext, context: StatementContext): ReturnType<typeof statementsOf> {
@@ -77,6 +108,7 @@ function isObject(oid: unknown): oid is Oid {
   return oid !== null && oid !== noOid
 }
 
-function uniqueOids(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? [...new Set(value)] : [value]
+function uniqueOids(value: unknown): Oid[] {
+  const oids = (Array.isArray(value) ? value : [value]).filter(isObject)
+  return oids.length < 2 ? oids : [...new Set(oids)]
 }

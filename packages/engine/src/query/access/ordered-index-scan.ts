@@ -4,21 +4,21 @@ import { type IndexEntry, readIndexEntries } from '../../indexes/lookup.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import type { ObjectView } from '../evaluate/object-view.ts'
+import { ObjectView } from '../evaluate/object-view.ts'
 import { type OrderPlan, planOrder } from '../evaluate/sort-key.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import { entryBatchSize } from './access-loop.ts'
 import type { AccessPath, EntryRange, ObjectAccess } from './access-path.ts'
 import type { FullPredicate } from './entry-filter.ts'
 import { IndexScan, type KeyEquality, rangeOf } from './index-scan.ts'
 import { keyValueOf } from './key-value.ts'
-import { batchesOfObjects, loopOfOids, type NewLoop, type ObjectScan } from './object-loop.ts'
-import { OidBatch, type OidBatches } from './oid-batch.ts'
+import { entryBatchSize, loadInParts, type ObjectScan } from './object-scan.ts'
+import type { OidSource } from './oid-source.ts'
 import { type Condition, directConditions, isSamePath, type PathCondition, pathOf } from './sargable-predicates.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
@@ -139,17 +139,16 @@ export class OrderedIndexScan implements ObjectAccess {
   }
 
   /** Undefined if strings are cut or only a prefix is in order: the order then depends on the objects' values. */
-  loop(scan: ObjectScan, rowLimit: number | undefined): NewLoop | undefined {
-    if (this.needsObjects) return undefined
-    const { evaluation, context, source } = scan
-    const size = entryBatchSize(scan.filter, this.conjunctsAnswered, rowLimit)
-    return async (consumer) => {
-      return loopOfOids(scan, consumer, this.index.oids(evaluation, context, source, size, this.isReverse))
-    }
+  source(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+  ): Awaitable<OidSource> | undefined {
+    return this.needsObjects ? undefined : this.index.source(evaluation, context, plan, this.isReverse)
   }
 
-  /** Undefined if `loop` is undefined. */
-  entryRange(evaluation: EvaluationContext, context: StatementContext): Promise<EntryRange | 'several'> | undefined {
+  /** Undefined if `source` is undefined. */
+  entryRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'> | undefined {
     return this.needsObjects ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
   }
 
@@ -166,33 +165,40 @@ export class OrderedIndexScan implements ObjectAccess {
     const batch = entryBatchSize(scan.filter, this.conjunctsAnswered, rowLimit)
     const ranges = await this.index.ranges(evaluation, context)
     const mayQualify = this.index.filter?.forRun(evaluation)
+    let unseen = this.needsObjects ? 0 : (baseScan.unseen ?? 0)
+    let left = unseen > 0 ? rowLimit : undefined
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined
-      for await (const entries of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
+      for await (const found of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
         context.check()
+        const entries = left === undefined ? found : found.slice(0, left)
+        if (left !== undefined) left -= entries.length
         source.examined += entries.length
         let plain: Oid[] = []
-        for (const entry of entries) {
+        const passed = entries.slice(0, unseen)
+        unseen -= passed.length
+        if (passed.length > 0) yield passed.map(({ oid }) => new ObjectView(oid, undefined, undefined, noRecord))
+        for (const entry of passed.length === 0 ? entries : entries.slice(passed.length)) {
           if (mayQualify?.(entry.key) === false) continue
           const prefix = this.prefixOf(entry)
           if (alike !== undefined && (prefix === undefined || !alike.prefix.equals(prefix))) {
-            yield* sortedObjects(scan, objectsOf(scan, alike.oids), this.order, first)
+            yield* sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
             alike = undefined
           }
           if (prefix === undefined) {
             plain.push(entry.oid)
             continue
           }
-          yield* objectsOf(scan, plain)
+          yield* loadInParts(scan, plain)
           plain = []
           alike ??= { prefix, oids: [] }
           alike.oids.push(entry.oid)
         }
         if (presorted !== undefined) context.hold(0, entries.length * oidBytes)
-        yield* objectsOf(scan, plain)
+        yield* loadInParts(scan, plain)
         if (source.examined >= examinedMax) return
       }
-      if (alike !== undefined) yield* sortedObjects(scan, objectsOf(scan, alike.oids), this.order, first)
+      if (alike !== undefined) yield* sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
     }
   }
 
@@ -205,12 +211,5 @@ export class OrderedIndexScan implements ObjectAccess {
   }
 }
 
-/** The qualifying ones of the objects, in their order. */
-function objectsOf(scan: ObjectScan, oids: readonly Oid[]): AsyncGenerator<ObjectView[]> {
-  async function* batches(): OidBatches {
-    if (oids.length > 0) yield OidBatch.of(oids)
-  }
-  return batchesOfObjects(async (consumer) => loopOfOids(scan, consumer, batches()), scan.context)
-}
-
 const oidBytes = 64
+const noRecord = Buffer.alloc(0)

@@ -1,10 +1,10 @@
 /** Reads the first rows in index order if few entries are enough; otherwise falls back to another access path and sorts. */
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { sourceOf } from './access-loop.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
-import type { ObjectScan } from './object-loop.ts'
+import { fetchObjects, type ObjectScan } from './object-scan.ts'
 import type { OrderedIndexScan } from './ordered-index-scan.ts'
+import { pushRows } from './push-objects.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
 /** No count shows how the qualifying rows are distributed in the order, so it is tried. A failed trial costs a small part of the fallback. */
@@ -24,8 +24,6 @@ export class OrderedTrial implements ObjectAccess {
     const inputs = [this.otherwise.describe(className)]
     return explainNode(operator, { ...details, entriesMax: this.entriesMax }, inputs)
   }
-
-  loop(): undefined {}
 
   async *objects(scan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { ordered, entriesMax } = this
@@ -48,10 +46,14 @@ export class OrderedTrial implements ObjectAccess {
 
   private async *sorted(baseScan: ObjectScan, rowLimit: number | undefined): AsyncGenerator<ObjectView[]> {
     const { otherwise, ordered } = this
-    const { context } = baseScan
+    const { evaluation, context } = baseScan
     const source = baseScan.source.inputs[0] as ExplainNode
-    const scan: ObjectScan = { ...baseScan, source, entries: otherwise.entries, areRows: false }
-    const { rows, push } = sourceOf(otherwise, scan, undefined)
+    const scan = { ...baseScan, source, entries: 'oids' in otherwise ? otherwise.entries : undefined }
+    const rows =
+      'oids' in otherwise
+        ? fetchObjects(scan, otherwise.oids(evaluation, context, source), otherwise.mayRepeat)
+        : otherwise.objects(scan, undefined)
+    const push = pushRows(otherwise, scan)
     yield* sortedObjects(scan, push ?? context.measured(rows, source), ordered.order, rowLimit)
   }
 }

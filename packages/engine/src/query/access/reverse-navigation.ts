@@ -1,9 +1,10 @@
 /** Follows references backwards, from the objects of another access path to the objects that refer to them. */
 import { type IndexKeyFormat, indexKeyFormat, type KeyCondition, keyConditionRange } from '../../indexes/index-key.ts'
-import { linkKind, linkRange } from '../../records/link-keys.ts'
+import { linkHeaderBytes, linkKind, linkRange, targetOfKey } from '../../records/link-keys.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
-import { noOid, type Oid } from '../../types/oid.ts'
+import type { KeyRange } from '../../store/store.ts'
+import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -13,19 +14,21 @@ import { evaluateConstants } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { typeOfSpec } from '../values/value-type.ts'
-import { type AccessRequest, constantKey, inputOf, type OidAccess, type PlanAccess } from './access-path.ts'
+import { type AccessRequest, constantKey, type OidAccess, type PlanAccess } from './access-path.ts'
 import { type EntryFilter, planEntryFilter } from './entry-filter.ts'
 import {
   byRange,
   conditionTexts,
+  entriesOf,
   evaluatesOf,
   type KeyConditions,
   keyConditionOf,
   keyConditionsOf,
   soundRange,
 } from './index-scan.ts'
-import { distinctOids, type EntriesRange, entryOids, OidBatch, type OidBatches } from './oid-batch.ts'
 import { OidLookup } from './oid-lookup.ts'
+import { OidList, type OidSource } from './oid-source.ts'
+import { ChainedSource, type Owners, type OwnersPlan, OwnersSource } from './owners-source.ts'
 import {
   type Condition,
   directConditions,
@@ -238,11 +241,10 @@ class ReverseNavigation implements OidAccess {
     // This many are scanned before the first target is found.
     let count = inner instanceof ScannedOids ? await inner.estimate(evaluation, context, max) : 0
     if (count >= max) return max
-    for await (const batch of inner.oids(evaluation, context, inner.describe(cls.name))) {
-      context.entriesCounted += batch.count
-      for (let nth = 0; nth < batch.count; nth++) {
+    for await (const oids of inner.oids(evaluation, context, inner.describe(cls.name))) {
+      context.entriesCounted += oids.length
+      for (const target of oids) {
         if (++objects > countedObjectsMax) continue
-        const target = batch.oidAt(nth)
         found.push(target)
         const range = this.rangeOf(target, keyCondition)
         if (range === 'none') continue
@@ -263,7 +265,7 @@ class ReverseNavigation implements OidAccess {
     const isFew = (await inner.estimate(evaluation, context, max)) < max
     if (!isFew) return
     const found: Oid[] = []
-    for await (const { oids } of inner.oids(evaluation, context, inner.describe(cls.name)))
+    for await (const oids of inner.oids(evaluation, context, inner.describe(cls.name)))
       for (const oid of oids) found.push(oid)
     context.entriesCounted += found.length
     this.keep(found.length, found, evaluation)
@@ -276,65 +278,63 @@ class ReverseNavigation implements OidAccess {
     constants[place] = elements
   }
 
-  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode, size?: number): OidBatches {
+  async *oids(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode,
+    batch?: number,
+  ): AsyncGenerator<Oid[]> {
     const keyCondition = await this.condition(evaluation, context)
     if (keyCondition === undefined) return
-    const { way, inner, unlinked } = this
+    const { unlinked } = this
     // In a look-up the value belongs to a row, so it may differ for later rows.
     const hasUnlinked = (await unlinked?.lookup.includesNull(evaluation, context)) === true
-    const found = inputOf(plan, 0)
-    const all = inner.oids(evaluation, context, found, size)
-    const targets = context.measured(inner.mayRepeat ? distinctOids(all, context) : all, found)
-    if (way.kind === 'inverse' && way.inverse.linkStorage === undefined) {
-      yield* this.partners(targets, way.inverse, context, plan, found)
-    } else {
-      const ranges = this.rangesOf(targets, keyCondition, context, found)
-      const mayQualify = way.kind === 'index' ? way.filter?.forRun(evaluation) : undefined
-      const isInKey = way.kind === 'inverse' && way.inverse.linkStorage === 'set'
-      yield* entryOids(ranges, { size, mayQualify, isInKey }, context, plan)
+    const mayQualify = this.way.kind === 'index' ? this.way.filter?.forRun(evaluation) : undefined
+    const found = plan.inputs[0] as ExplainNode
+    for await (const targets of context.measured(this.inner.oids(evaluation, context, found), found)) {
+      found.returned += targets.length
+      for (const oid of targets) {
+        const range = this.rangeOf(oid, keyCondition)
+        if (range === 'none') continue
+        if (range !== undefined && this.way.kind === 'index') {
+          yield* entriesOf(range, context, plan, batch, mayQualify)
+        } else yield* this.owners(oid, range, context, plan, batch)
+      }
     }
     if (unlinked !== undefined && hasUnlinked) yield* unlinked.objects.oids(evaluation, context, plan)
   }
 
-  /** The ranges of entries with the owners of each target. */
-  private async *rangesOf(
-    targets: OidBatches,
-    keyCondition: KeyCondition,
+  /** Objects with a null reference come first, if the condition includes them. */
+  async source(
+    evaluation: EvaluationContext,
     context: StatementContext,
-    found: ExplainNode,
-  ): AsyncGenerator<readonly EntriesRange[]> {
-    for await (const batch of targets) {
-      found.returned += batch.count
-      // Few at a time: on a remote store each of them is a round trip, and perhaps no more are needed.
-      for (let from = 0; from < batch.count; from += targetsPerBatch) {
-        const ranges: EntriesRange[] = []
-        for (let nth = from; nth < Math.min(batch.count, from + targetsPerBatch); nth++) {
-          const range = this.rangeOf(batch.oidAt(nth), keyCondition)
-          if (range !== undefined && range !== 'none') ranges.push(range)
-        }
-        yield ranges
-      }
-      await context.yieldIfDue()
+    explained: ExplainNode | undefined,
+  ): Promise<OidSource> {
+    const keyCondition = await this.condition(evaluation, context)
+    if (keyCondition === undefined) return new OidList([])
+    const { inner, way, unlinked } = this
+    const found = explained?.inputs[0] ?? inner.describe(this.cls.name)
+    const targets =
+      (await inner.source?.(evaluation, context, found)) ?? (await collectOids(inner, found, evaluation, context))
+    const plan: OwnersPlan = {
+      ownersOf: (oid) => this.ownersOf(oid, keyCondition, context),
+      isInKey: way.kind === 'inverse' && way.inverse.linkStorage === 'set',
+      at: way.kind === 'inverse' && way.inverse.linkStorage === 'set' ? linkHeaderBytes : 0,
+      mayQualify: way.kind === 'index' ? way.filter?.forRun(evaluation) : undefined,
     }
+    const owners = new OwnersSource(targets, plan, this.mayRepeat, context, explained)
+    if ((await unlinked?.lookup.includesNull(evaluation, context)) !== true || unlinked === undefined) return owners
+    const others: Oid[] = []
+    for await (const oids of unlinked.objects.oids(evaluation, context, explained ?? explainNode('extentScan')))
+      for (const oid of oids) others.push(oid)
+    return new ChainedSource([owners, new OidList(others)])
   }
 
-  /** The objects that the to-one partner attribute of the targets names. */
-  private async *partners(
-    targets: OidBatches,
-    inverse: BoundAttribute,
-    context: StatementContext,
-    plan: ExplainNode,
-    found: ExplainNode,
-  ): OidBatches {
-    for await (const { oids } of targets) {
-      found.returned += oids.length
-      plan.examined += oids.length
-      for (const part of context.reader.parts(oids)) {
-        const views = await context.reader.load(part)
-        const partners = views.flatMap((view) => (view && this.partnerOf(view, inverse)) ?? [])
-        yield OidBatch.of(partners.filter((oid) => oid !== noOid))
-      }
-    }
+  private ownersOf(target: Oid, keyCondition: KeyCondition, context: StatementContext): Owners {
+    const range = this.rangeOf(target, keyCondition)
+    if (range === 'none') return undefined
+    if (range !== undefined || this.way.kind === 'index') return range
+    return this.partnerOf(context.reader.objectOnce(target), this.way.inverse)
   }
 
   /** The conditions on key attributes after the reference; undefined if no entry can match. */
@@ -342,6 +342,32 @@ class ReverseNavigation implements OidAccess {
     if (this.way.kind !== 'index') return { equal: [] }
     const { conditions } = this.way
     return keyConditionOf(conditions, await evaluateConstants(evaluatesOf(conditions), evaluation, context))
+  }
+
+  /** The objects linked by the partner attribute of one target. */
+  private async *owners(
+    target: Oid,
+    range: KeyRange | undefined,
+    context: StatementContext,
+    plan: ExplainNode,
+    batch: number | undefined,
+  ): AsyncGenerator<Oid[]> {
+    const { way } = this
+    if (way.kind === 'index') return
+    if (range === undefined) {
+      const [view] = await context.reader.load([target])
+      const partner = view && this.partnerOf(view, way.inverse)
+      plan.examined++
+      if (partner !== undefined && partner !== noOid) yield [partner]
+      return
+    }
+    const use =
+      way.inverse.linkStorage === 'set' ? targetOfKey : (_key: Uint8Array, value: Uint8Array) => oidFromBytes(value, 0)
+    for await (const oids of context.snapshot.scan(range, use, batch === undefined ? {} : { batch })) {
+      plan.examined += oids.length
+      context.check()
+      yield oids
+    }
   }
 
   /** A given OID may belong to an object of any class, which may have another attribute in that position. */
@@ -352,7 +378,7 @@ class ReverseNavigation implements OidAccess {
   }
 
   /** Undefined if the partner attribute is to-one, and so in the record. */
-  private rangeOf(target: Oid, { equal, lower, upper }: KeyCondition): EntriesRange | undefined | 'none' {
+  private rangeOf(target: Oid, { equal, lower, upper }: KeyCondition): KeyRange | undefined | 'none' {
     const { way } = this
     if (way.kind === 'index') {
       return soundRange(way.format, { equal: [target, ...equal], lower, upper }) ?? 'none'
@@ -363,8 +389,22 @@ class ReverseNavigation implements OidAccess {
   }
 }
 
-/** Targets whose owners are read together. */
-const targetsPerBatch = 256
+/** Collects all OIDs of an asynchronous access, or one with duplicates. */
+async function collectOids(
+  access: OidAccess,
+  plan: ExplainNode,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): Promise<OidList> {
+  const found = new Set<Oid>()
+  for await (const oids of access.oids(evaluation, context, plan)) {
+    context.hold(0, oids.length * oidBytes)
+    for (const oid of oids) found.add(oid)
+  }
+  return new OidList([...found])
+}
+
+const oidBytes = 64
 
 function describeIndex({ format, conditions, filter }: Extract<Way, { kind: 'index' }>): object {
   const texts = conditionTexts(format.parts.slice(1), conditions)
@@ -376,6 +416,6 @@ function describeIndex({ format, conditions, filter }: Extract<Way, { kind: 'ind
 }
 
 /** All entries whose first key attribute refers to the object. */
-export function referringRange(format: IndexKeyFormat, target: Oid): EntriesRange {
+export function referringRange(format: IndexKeyFormat, target: Oid): KeyRange {
   return keyConditionRange(format, { equal: [target] })
 }

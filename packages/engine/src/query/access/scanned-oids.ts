@@ -13,7 +13,6 @@ import type { Planning } from '../operators/planning.ts'
 import { compareFor, equalsFor } from '../values/compare.ts'
 import { constantKey, type KeyValue, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
-import { OidBatch, type OidBatches } from './oid-batch.ts'
 import { type Condition, directConditions, type PathCondition } from './sargable-predicates.ts'
 
 /** Returns true if an object may fulfil a condition. `value`: of its attribute, not null. `operand`: the value of the condition. */
@@ -101,12 +100,12 @@ export class ScannedOids implements OidAccess {
     return Math.min(max, await this.extent.estimate(context))
   }
 
-  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): OidBatches {
+  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     const cached = evaluation.constants[this.place] as Found | undefined
     const { oids, examined } = cached ?? (await this.find(evaluation, context))
     evaluation.constants[this.place] = { oids, examined }
     plan.examined += examined
-    if (oids.length > 0) yield OidBatch.of(oids)
+    if (oids.length > 0) yield [...oids]
   }
 
   private operand(evaluation: EvaluationContext, context: StatementContext): Promise<unknown[]> | unknown[] {

@@ -153,7 +153,8 @@ export class SkipScan extends IndexScan {
         const beginning = beginningOf(this.format, key, parts)
         at = prefixEnd(beginning.key)
         yield { beginning, end: at }
-        await context.yieldIfDue()
+        const pause = context.yieldIfDue()
+        if (pause !== undefined) await pause
       }
     }
   }

@@ -5,7 +5,7 @@ import type { PushRows } from '../execute/pushed-rows.ts'
 import { type OutputRow, objectRowKind } from '../execute/row.ts'
 import { noAggregates } from '../operators/row-operator.ts'
 import { sortRows } from '../operators/sort.ts'
-import type { ObjectScan } from './object-loop.ts'
+import type { ObjectScan } from './object-scan.ts'
 
 /** `rowLimit`: the number of first objects needed; undefined for all. */
 export async function* sortedObjects(

@@ -1,10 +1,10 @@
 /** Answers OR by the union of several access paths, one for each predicate. */
+import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { bestOf, inputOf, type OidAccess, type PlanAccess } from './access-path.ts'
+import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
 import type { FullPredicate } from './entry-filter.ts'
-import type { OidBatches } from './oid-batch.ts'
 
 /** Up to this number of parts, each part filters entries by the whole predicate. */
 const checkedPartsMax = 16
@@ -60,17 +60,18 @@ class Union implements OidAccess {
     let count = 0
     for (const part of this.parts) {
       count += await part.estimate(evaluation, context, max)
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     return Math.min(count, max)
   }
 
-  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode, size?: number): OidBatches {
+  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     for (const [i, part] of this.parts.entries()) {
-      const input = inputOf(plan, i)
-      for await (const oids of context.measured(part.oids(evaluation, context, input, size), input)) {
-        input.returned += oids.count
-        plan.examined += oids.count
+      const input = plan.inputs[i] as ExplainNode
+      for await (const oids of context.measured(part.oids(evaluation, context, input), input)) {
+        input.returned += oids.length
+        plan.examined += oids.length
         yield oids
       }
     }

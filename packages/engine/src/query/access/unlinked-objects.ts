@@ -7,9 +7,9 @@ import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { ExtentScan } from './extent-scan.ts'
-import { OidBatch, type OidBatches, oidsPerBatch } from './oid-batch.ts'
 
 const oidBytes = 64
+const oidsPerBatch = 256
 
 export class UnlinkedObjects {
   private readonly extent: ExtentScan
@@ -24,10 +24,10 @@ export class UnlinkedObjects {
   }
 
   /** Yields batches. `plan`: counts the objects examined. */
-  async *oids({ constants }: EvaluationContext, context: StatementContext, plan: ExplainNode): OidBatches {
+  async *oids({ constants }: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     const cached = this.found.get(constants)
     if (cached !== undefined) {
-      for (let at = 0; at < cached.length; at += oidsPerBatch) yield OidBatch.of(cached.slice(at, at + oidsPerBatch))
+      for (let at = 0; at < cached.length; at += oidsPerBatch) yield cached.slice(at, at + oidsPerBatch)
       return
     }
     const all: Oid[] = []
@@ -43,7 +43,7 @@ export class UnlinkedObjects {
       if (found.length === 0) continue
       context.hold(0, found.length * oidBytes)
       for (const oid of found) all.push(oid)
-      yield OidBatch.of(found)
+      yield found
     }
     this.found.set(constants, all)
   }

@@ -3,7 +3,6 @@
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 
 import type { BoundOrderItem } from '../bind/bound.ts'
-import { isRecordOnly } from '../bind/record-only.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { valueBytes } from './value-bytes.ts'
@@ -21,8 +20,6 @@ export interface OrderPlan {
   readonly isDescending: boolean
   /** An attribute has the same value however often it is read. */
   readonly isAttribute: boolean
-  /** More than the row's own record is needed. */
-  readonly readsOthers: boolean
 }
 
 export function planOrder(orderBy: readonly BoundOrderItem[], compiler: ExpressionCompiler): OrderPlan[] {
@@ -32,7 +29,6 @@ export function planOrder(orderBy: readonly BoundOrderItem[], compiler: Expressi
       write: keyWriter(type),
       isDescending,
       isAttribute: expression.kind === 'attribute',
-      readsOthers: !isRecordOnly(expression),
     }
   })
 }

@@ -1,40 +1,31 @@
 /** Evaluates an expression for many rows; rows that need data from the store wait for it together. */
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from './statement-context.ts'
 
-/** Results in row order. `rowParts`: expressions evaluated per row. */
-export async function evaluateRows<R, T>(
+/** Results in row order; no promise if no row had to wait and the slice is not over. `rowParts`: expressions evaluated per row. */
+export function evaluateRows<R, T>(
   context: StatementContext,
   rows: readonly R[],
   evaluate: (row: R) => T,
   rowParts = 1,
-): Promise<T[]> {
+): Awaitable<T[]> {
   const timeCheckMask = rowParts > rowPartsMax ? 0 : defaultTimeCheckMask
   const batch: Batch<R, T> = { context, rows, evaluate, results: new Array<T>(rows.length), pending: [], timeCheckMask }
-  let positions: readonly number[] | undefined
-  let at = attempt(batch, positions, 0)
-  for (;;) {
-    while (at < (positions ?? rows).length) {
-      await context.yieldToEventLoop()
-      at = attempt(batch, positions, at)
-    }
-    if (batch.pending.length === 0) return batch.results
-    await context.fetchMissing()
-    positions = batch.pending
-    batch.pending = []
-    at = attempt(batch, positions, 0)
-  }
+  const at = attempt(batch, undefined, 0)
+  return at === rows.length && batch.pending.length === 0 ? batch.results : evaluateRest(batch, at)
 }
 
 /** Results of the first rows, at least one, until `isFull`. Results of later rows are passed to `drop`, and these rows must be evaluated again. */
-export async function evaluateWhile<R, T extends object>(
+export function evaluateWhile<R, T extends object>(
   context: StatementContext,
   rows: readonly R[],
   isFull: () => boolean,
   evaluate: (row: R) => T,
   drop: (result: T) => void,
   rowParts?: number,
-): Promise<T[]> {
+): Awaitable<T[]> {
   const [first] = rows
   let isRefused = false
   const unlessFull = (row: R): T | undefined => {
@@ -42,20 +33,21 @@ export async function evaluateWhile<R, T extends object>(
     isRefused = true
     return undefined
   }
-  const results = await evaluateRows<R, T | undefined>(context, rows, unlessFull, rowParts)
-  if (isRefused) {
+  const evaluated = evaluateRows<R, T | undefined>(context, rows, unlessFull, rowParts)
+  return mapAwaitable(evaluated, (results) => {
+    if (!isRefused) return results as T[]
     const firstRefused = results.indexOf(undefined)
     for (const result of results.splice(firstRefused)) if (result !== undefined) drop(result)
-  }
-  return results as T[]
+    return results as T[]
+  })
 }
 
 /** A value that is the same for all rows; references that it follows may need a fetch. */
-export async function evaluateConstant(
+export function evaluateConstant(
   evaluate: Evaluate,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<unknown> {
+): Awaitable<unknown> {
   try {
     const value = evaluate(evaluation)
     context.endRow()
@@ -64,19 +56,25 @@ export async function evaluateConstant(
     if (error !== needsFetch) throw error
   }
   context.numbers?.forgetMissing()
-  const [value] = await evaluateRows(context, [undefined], () => evaluate(evaluation))
-  return value ?? null
+  const values = evaluateRows(context, [undefined], () => evaluate(evaluation))
+  return mapAwaitable(values, ([value]) => value ?? null)
 }
 
-/** The values of several expressions, in order. */
-export async function evaluateConstants(
+/** The values of several expressions, in order. `found`: the values computed so far. */
+export function evaluateConstants(
   evaluates: readonly Evaluate[],
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<unknown[]> {
-  const values: unknown[] = []
-  for (const evaluate of evaluates) values.push(await evaluateConstant(evaluate, evaluation, context))
-  return values
+  found: unknown[] = [],
+): Awaitable<unknown[]> {
+  while (found.length < evaluates.length) {
+    const value = evaluateConstant(evaluates[found.length] as Evaluate, evaluation, context)
+    if (value instanceof Promise) {
+      return value.then((resolved) => evaluateConstants(evaluates, evaluation, context, [...found, resolved]))
+    }
+    found.push(value)
+  }
+  return found
 }
 
 interface Batch<R, T> {
@@ -88,6 +86,23 @@ interface Batch<R, T> {
   pending: number[]
   /** Bit mask: the clock is checked after the rows whose position has all of these bits set. */
   readonly timeCheckMask: number
+}
+
+async function evaluateRest<R, T>(batch: Batch<R, T>, from: number): Promise<T[]> {
+  const { context, rows, results } = batch
+  let positions: readonly number[] | undefined
+  let at = from
+  for (;;) {
+    while (at < (positions ?? rows).length) {
+      await context.yieldToEventLoop()
+      at = attempt(batch, positions, at)
+    }
+    if (batch.pending.length === 0) return results
+    await context.fetchMissing()
+    positions = batch.pending
+    batch.pending = []
+    at = 0
+  }
 }
 
 const defaultTimeCheckMask = 15

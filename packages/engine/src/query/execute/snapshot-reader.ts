@@ -13,7 +13,16 @@ import { shapeNumberOf } from '../../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import { countRange } from '../../store/count-range.ts'
-import type { Awaitable, Bytes, CountedEntries, Entry, KeyRange, RangeRead, Snapshot } from '../../store/store.ts'
+import type {
+  Awaitable,
+  Bytes,
+  CountedEntries,
+  Entry,
+  KeyRange,
+  RangeRead,
+  ReadAnswer,
+  Snapshot,
+} from '../../store/store.ts'
 import type { MapPair } from '../../types/map.ts'
 import { type Oid, oidFromBytes, oidLength, writeOidBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
@@ -418,19 +427,23 @@ export class SnapshotReader implements ObjectReader {
   }
 
   /** The objects in order, undefined where there is none; read in one round trip, not cached. */
-  async load(oids: readonly Oid[]): Promise<(ObjectView | undefined)[]> {
-    const { values } = await this.snapshot.read(oids.map(objectKey))
+  load(oids: readonly Oid[]): Awaitable<(ObjectView | undefined)[]> {
+    const answer = this.snapshot.read(oids.map(objectKey))
+    return answer instanceof Promise ? answer.then((read) => this.viewsOf(oids, read)) : this.viewsOf(oids, answer)
+  }
+
+  /** Splits the OIDs into parts that can each be loaded at once. */
+  parts(oids: readonly Oid[]): Iterable<readonly Oid[]> {
+    return this.sizes.parts(oids)
+  }
+
+  private viewsOf(oids: readonly Oid[], { values }: ReadAnswer): (ObjectView | undefined)[] {
     this.objectsRead += oids.length
     this.sizes.note(values, oids.length)
     return oids.map((oid, i) => {
       const record = values[i]
       return record === undefined ? undefined : this.view(oid, undefined, record)
     })
-  }
-
-  /** Splits the OIDs into parts that can each be loaded at once. */
-  parts(oids: readonly Oid[]): Iterable<readonly Oid[]> {
-    return this.sizes.parts(oids)
   }
 
   view(oid: Oid | undefined, key: Bytes | undefined, record: Bytes): ObjectView {

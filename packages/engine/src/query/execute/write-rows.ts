@@ -138,48 +138,41 @@ export async function* writeRows<R>(
 ): AsyncGenerator<RowChunk> {
   const writer = new ChunkWriter(context)
   let isSent = false
-  const take = (): RowChunk => {
-    isSent = true
-    return writer.take()
-  }
   for await (const rows of batches) {
-    yield* writeBatch(writer, rows, write, context, take)
+    let written = 0
+    while (written < rows.length) {
+      const { json } = writer
+      const rowStart = json.to.length
+      json.byte(newline)
+      try {
+        write(json, rows[written] as OutputRow<R>)
+        writer.starts.push(rowStart + 1)
+        written++
+        context.endRow()
+      } catch (error) {
+        json.to.length = rowStart
+        if (error === needsFetch) await fetchFor(rows.slice(written), write, context)
+        else throw error
+        continue
+      }
+      if (json.to.length >= chunkBytesMin) {
+        yield writer.take()
+        isSent = true
+      }
+      // Short rows that are slow to compute may never fill a chunk, so time is checked independently of chunks.
+      if (written % rowsPerTimeCheck === 0 && context.isYieldDue) await context.yieldToEventLoop()
+    }
     context.wroteRows(rows.length)
     // The first rows are sent without waiting for a full chunk.
-    if (!isSent && writer.json.to.length > 0) yield take()
-    await context.yieldIfDue()
+    if (!isSent && writer.json.to.length > 0) {
+      yield writer.take()
+      isSent = true
+    }
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   if (writer.json.to.length > 0) yield writer.take()
   writer.end()
-}
-
-/** Writes the rows, and yields the chunks that they fill, by `take`. */
-export async function* writeBatch<T>(
-  writer: ChunkWriter,
-  rows: readonly T[],
-  write: (json: JsonWriter, row: T) => void,
-  context: StatementContext,
-  take: () => RowChunk,
-): AsyncGenerator<RowChunk> {
-  for (let written = 0; written < rows.length; ) {
-    const { json } = writer
-    const rowStart = json.to.length
-    json.byte(newline)
-    try {
-      write(json, rows[written] as T)
-      writer.starts.push(rowStart + 1)
-      written++
-      context.endRow()
-    } catch (error) {
-      json.to.length = rowStart
-      if (error === needsFetch) await fetchFor(rows.slice(written), write, context)
-      else throw error
-      continue
-    }
-    if (json.to.length >= chunkBytesMin) yield take()
-    // Short rows that are slow to compute may never fill a chunk, so time is checked independently of chunks.
-    if (written % rowsPerTimeCheck === 0 && context.isYieldDue) await context.yieldToEventLoop()
-  }
 }
 
 const handedOverBytesMin = 1_048_576
@@ -233,9 +226,9 @@ export class ChunkWriter {
 }
 
 /** Requests everything that the rows need in one round trip, instead of row by row. */
-async function fetchFor<T>(
-  rows: readonly T[],
-  write: (json: JsonWriter, row: T) => void,
+async function fetchFor<R>(
+  rows: readonly OutputRow<R>[],
+  write: WriteRow<R>,
   context: StatementContext,
 ): Promise<void> {
   const scratch = new JsonWriter()
@@ -254,8 +247,8 @@ async function fetchFor<T>(
 
 /** A single value as a row; objects that it refers to are fetched first. */
 export async function rowOf(type: ValueType, value: unknown, context: StatementContext): Promise<RowChunk> {
-  const rows = await evaluateRows(context, [value], () => rowBy((json) => writeResult(json, type, value, context)))
-  return rows[0] as RowChunk
+  const rows = evaluateRows(context, [value], () => rowBy((json) => writeResult(json, type, value, context)))
+  return (rows instanceof Promise ? await rows : rows)[0] as RowChunk
 }
 
 /** A single value that needs no reads. */

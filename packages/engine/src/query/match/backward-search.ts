@@ -1,6 +1,7 @@
 /** Searches back from the ends of paths and prunes the forward search, never doing more work than it, so both cost at most twice the cheaper one. */
 import { isMemoryRefused } from '../../budget/request-memory.ts'
 import { backwardEdgesMax } from '../../limits.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -11,7 +12,7 @@ import type { MatchFlow } from './match-operator.ts'
 
 export interface ForwardEdges {
   readonly edges: IncidentEdges
-  follow(): Promise<readonly Step[]>
+  follow(): Awaitable<readonly Step[]>
   /** Records in the plan that already known edges were followed. */
   note?(edges: number): void
   readonly operator: ExplainNode
@@ -74,7 +75,7 @@ export abstract class BackwardSearch {
   protected abstract readonly edges: IncidentEdges
 
   /** Returns the reached objects from which the search continues. */
-  protected abstract objects(oids: readonly Oid[]): Promise<readonly ObjectView[]>
+  protected abstract objects(oids: readonly Oid[]): Awaitable<readonly ObjectView[]>
 
   protected newSearch(): BreadthFirst {
     return new BreadthFirst(this.visitor, this.flow.context)
@@ -175,7 +176,8 @@ export abstract class BackwardSearch {
 
   private async follow(view: ObjectView, distance: number): Promise<readonly Step[]> {
     const steps = await this.edges.at(view, distance)
-    await this.flow.context.yieldIfDue()
+    const pause = this.flow.context.yieldIfDue()
+    if (pause !== undefined) await pause
     return steps
   }
 }

@@ -105,7 +105,8 @@ export class BidirectionalSearch {
     for (const { view } of search.frontier) {
       if (count >= max) return max
       count += await edges.count(view as ObjectView, max - count)
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     return Math.min(count, max)
   }

@@ -92,7 +92,8 @@ async function yieldOf(ends: EdgeEnds, views: readonly ObjectView[], flow: Match
     followed += oids.length
     matching += (await vertexObjects(ends.to, oids, flow)).length
     context.entriesCounted += steps.length
-    await context.yieldIfDue()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   const share = followed === 0 ? 1 : matching / followed
   return all === 0 ? 1 : (all / views.length) * share

@@ -1,5 +1,6 @@
 /** Breadth-first search, shared by all path searches. A visitor finds the edges, says which are retained, and may limit the cost. */
 import type { ClassFormat } from '../../records/class-format.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -64,12 +65,12 @@ const predecessorBytes = 128
 const viewBytes = 200
 
 export interface Visitor {
-  /** Returns the edges at an object of that distance. */
-  follow(view: ObjectView, distance: number): Promise<readonly Step[]>
+  /** Returns the edges at an object of that distance, synchronously if possible. */
+  follow(view: ObjectView, distance: number): Awaitable<readonly Step[]>
   /** Reads the index entries of these edges together, because each read of a remote store is a round trip. */
   prefetch?(views: readonly ObjectView[], distance: number): Promise<void>
   /** Returns the objects from which the search continues, in the order given. */
-  objects(oids: readonly Oid[]): Promise<readonly ObjectView[]>
+  objects(oids: readonly Oid[]): Awaitable<readonly ObjectView[]>
   /** Which edges to an object are retained: the first one, the edges of all shortest paths, or all. */
   readonly keeps: 'first' | 'shortest' | 'all'
   /** Charges memory for the edges at an object before its expansion and yields the cost in edges. Returns false to end the search. */
@@ -119,10 +120,12 @@ export class BreadthFirst {
       for (const from of part) {
         const view = from.view as ObjectView
         if (visitor.reserve !== undefined && !(yield* visitor.reserve(view))) return false
-        const steps = await visitor.follow(view, distance)
+        const found = visitor.follow(view, distance)
+        const steps = found instanceof Promise ? await found : found
         for (const step of steps) {
           this.visit(from, step)
-          if (++visitedEdges % edgesPerClockCheck === 0) await context.yieldIfDue()
+          const pause = ++visitedEdges % edgesPerClockCheck === 0 ? context.yieldIfDue() : undefined
+          if (pause !== undefined) await pause
         }
         from.view = undefined
         if (visitor.reserve !== undefined) yield steps.length + 1

@@ -171,7 +171,8 @@ async function* walksOver(
       yield found
       found = []
       foundBytes = 0
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     const isVisited = visitedOids.has(view.oid) || isBoundEnd(expansion, row, view.oid)
     const isEnd = walk.length >= edge.max || step.place === 'last'

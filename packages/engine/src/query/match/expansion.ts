@@ -1,4 +1,6 @@
 /** Shared parts of the operators that follow an edge pattern from a bound vertex: its steps, and the resulting rows. */
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ChosenAccessPath } from '../access/choose-access.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
@@ -105,29 +107,44 @@ export interface WalkStep extends Step {
   readonly edgeObject: ObjectView | undefined
 }
 
-/** `length` is that of the walk so far, `bound` the search back from its ends. */
-export async function stepsOf(
+/** `length` is that of the walk so far, `bound` the search back from its ends. Returns the steps synchronously if possible. */
+export function stepsOf(
   expansion: Expansion,
   view: ObjectView,
   length: number,
   bound?: BackwardSearch,
-): Promise<readonly Step[]> {
-  const { context, operator, farSearch, edge, edges } = expansion
-  const follow = async (): Promise<Step[]> => {
-    const steps = await edges.at(view, length)
-    noteEdges(expansion, steps.length)
-    return steps
-  }
-  let steps: readonly Step[]
+): Awaitable<readonly Step[]> {
+  const { context } = expansion
+  return mapAwaitable(stepsWithin(expansion, view, length, bound), (steps) => {
+    // The pause follows the read, because prefetched entries may be evicted during it.
+    const pause = context.yieldIfDue()
+    return pause === undefined ? steps : pause.then(() => steps)
+  })
+}
+
+function stepsWithin(
+  expansion: Expansion,
+  view: ObjectView,
+  length: number,
+  bound: BackwardSearch | undefined,
+): Awaitable<readonly Step[]> {
+  const { operator, farSearch, edge, edges } = expansion
+  const follow = (): Awaitable<Step[]> => followed(expansion, view, length)
   if (bound !== undefined) {
     const note = (count: number): void => noteEdges(expansion, count)
-    steps = await bound.stepsAt(edge.max - length - 1, view, { edges, follow, note, operator })
-  } else if (farSearch === undefined) steps = await follow()
+    return bound.stepsAt(edge.max - length - 1, view, { edges, follow, note, operator })
+  }
   // Edges that the backward search knows were counted by it.
-  else steps = await farSearch.search.stepsAt(farSearch.place, view, { edges, follow, operator })
-  // The pause follows the read, because prefetched entries may be evicted during it.
-  await context.yieldIfDue()
-  return steps
+  return farSearch === undefined
+    ? follow()
+    : farSearch.search.stepsAt(farSearch.place, view, { edges, follow, operator })
+}
+
+function followed(expansion: Expansion, view: ObjectView, length: number): Awaitable<Step[]> {
+  return mapAwaitable(expansion.edges.at(view, length), (steps) => {
+    noteEdges(expansion, steps.length)
+    return steps
+  })
 }
 
 /** Throws LimitExceeded. */

@@ -75,7 +75,8 @@ async function* withItems(
     if (empty === undefined) continue
     for await (const batch of items) {
       yield batch.map((item): MatchRow => ({ ...empty, slots: empty.slots.with(slot, item) }))
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
   }
 }

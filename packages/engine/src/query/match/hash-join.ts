@@ -76,7 +76,8 @@ async function* joined(
         if (qualifying.length > 0) yield qualifying
         if (context.isYieldDue) await context.yieldToEventLoop()
       }
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
   } finally {
     await table?.onDisk?.close()
@@ -140,7 +141,8 @@ async function tableOf(
         if (onDisk === undefined) table.add(key, item)
         else await addItem(onDisk, key, item)
       }
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     await onDisk?.settle()
     return { inMemory: table.items, onDisk }

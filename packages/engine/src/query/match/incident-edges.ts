@@ -2,14 +2,18 @@
 import { backwardEdgesMax } from '../../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
+import { entriesOf } from '../access/index-scan.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
 import { type EdgeObjects, endsAtEdgeObject, headClass, type ReferenceAttribute } from '../bind/reference-attributes.ts'
 import { needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
+import { explainNode } from '../explain/explain-node.ts'
 import type { Edge } from '../values/edge.ts'
 import { type Direction, directionOf, type EdgeEnds } from './edge-ends.ts'
 import { LinkedObjects } from './linked-objects.ts'
@@ -137,12 +141,14 @@ export class IncidentEdges {
     return this.linked.ways
   }
 
-  /** `distance` is counted from the start of the walk. */
-  async at(view: ObjectView, distance: number): Promise<Step[]> {
-    if (this.direction !== 'either') return this.follow(view, distance, this.linksAt(view, distance))
-    const forward = await this.follow(view, distance, this.forwardAt(view))
-    const backward = await this.follow(view, distance, this.backwardAt(view, distance))
-    return backward.length === 0 ? forward : [...withoutLoops(forward, view.oid, backward), ...backward]
+  /** `distance` is counted from the start of the walk. Returns the steps synchronously if possible. */
+  at(view: ObjectView, distance: number): Awaitable<Step[]> {
+    if (this.direction !== 'either') return this.follow(view, distance, this.linksAt(view, distance), 0, [])
+    return mapAwaitable(this.follow(view, distance, this.forwardAt(view), 0, []), (forward) => {
+      return mapAwaitable(this.follow(view, distance, this.backwardAt(view, distance), 0, []), (backward) => {
+        return backward.length === 0 ? forward : [...withoutLoops(forward, view.oid, backward), ...backward]
+      })
+    })
   }
 
   /** The number of edges at the object, counted up to `max`. */
@@ -188,27 +194,50 @@ export class IncidentEdges {
     await evaluateRows(this.context, [[...edgeObjects]], (oids) => reader.prefetch(oids))
   }
 
-  private async follow(view: ObjectView, distance: number, links: readonly Link[]): Promise<Step[]> {
-    const steps: Step[] = []
-    for (const link of links) {
-      const { through } = link
-      const oids = await this.neighboursBy(view, link)
-      if (through !== undefined) {
-        await this.addThrough(view, distance, link, through, oids, steps)
-        continue
-      }
-      for (let i = 0; i < oids.length; i++) {
-        if (i > 0 && i % edgesPerClockCheck === 0 && this.context.isYieldDue) await this.context.yieldToEventLoop()
-        steps.push(new LinkStep(view, link, oids[i] as Oid, undefined, undefined))
-      }
+  private follow(
+    view: ObjectView,
+    distance: number,
+    links: readonly Link[],
+    first: number,
+    steps: Step[],
+  ): Awaitable<Step[]> {
+    for (let i = first; i < links.length; i++) {
+      const wait = this.add(view, distance, links[i] as Link, steps)
+      if (wait !== undefined) return wait.then(() => this.follow(view, distance, links, i + 1, steps))
     }
     return steps
   }
 
-  private neighboursBy(view: ObjectView, { attribute, back, narrowed, isForward }: Link): Promise<readonly Oid[]> {
+  private add(view: ObjectView, distance: number, link: Link, steps: Step[]): Promise<void> | undefined {
+    const { through } = link
+    const found = this.neighboursBy(view, link)
+    if (through !== undefined) return this.addThrough(view, distance, link, through, found, steps)
+    return found instanceof Promise
+      ? found.then((oids) => this.addEach(view, link, oids, steps, 0))
+      : this.addEach(view, link, found, steps, 0)
+  }
+
+  private neighboursBy(view: ObjectView, { attribute, back, narrowed, isForward }: Link): Awaitable<readonly Oid[]> {
     if (narrowed !== undefined) return this.byIndex(view, narrowed)
     if (attribute === undefined || !isForward) return this.linked.owners(view, back)
     return this.linked.targets(view, attribute)
+  }
+
+  /** Adds very many edges, yielding to other requests in between. */
+  private addEach(
+    view: ObjectView,
+    link: Link,
+    oids: readonly Oid[],
+    steps: Step[],
+    first: number,
+  ): Promise<void> | undefined {
+    for (let i = first; i < oids.length; i++) {
+      if (i > first && i % edgesPerClockCheck === 0 && this.context.isYieldDue) {
+        return this.context.yieldToEventLoop().then(() => this.addEach(view, link, oids, steps, i))
+      }
+      steps.push(new LinkStep(view, link, oids[i] as Oid, undefined, undefined))
+    }
+    return undefined
   }
 
   /** Adds edges that lead through edge objects, or end at them. */
@@ -217,10 +246,11 @@ export class IncidentEdges {
     distance: number,
     link: Link,
     { cls, leading }: EdgeObjects,
-    oids: readonly Oid[],
+    found: Awaitable<readonly Oid[]>,
     steps: Step[],
   ): Promise<void> {
     const { isForward, reference } = link
+    const oids = await found
     const isSplit = isForward && endsAtEdgeObject(reference, this.endLabel)
     if (isSplit && distance + 1 >= this.edge.min)
       for (const oid of oids) steps.push(new LinkStep(view, link, oid, 'last', undefined))
@@ -241,7 +271,8 @@ export class IncidentEdges {
   private async *edgeObjects(oids: readonly Oid[], cls: SchemaClass): AsyncGenerator<EdgeObjectView> {
     const { reader } = this.context
     for (let at = 0; at < oids.length; at += objectsPerBatch) {
-      await this.context.yieldIfDue()
+      const pause = this.context.yieldIfDue()
+      if (pause !== undefined) await pause
       const views = await evaluateRows(this.context, oids.slice(at, at + objectsPerBatch), (oid) => reader.object(oid))
       for (const view of views) {
         if (view.format?.cls.isOrInherits(cls.number) === true) yield view as EdgeObjectView
@@ -253,7 +284,7 @@ export class IncidentEdges {
   private async byIndex(view: ObjectView, narrowed: NarrowedEdge): Promise<readonly Oid[]> {
     this.linked.ways.add(narrowedText(narrowed))
     const range = await this.narrowed?.rangeOf(narrowed, view.oid)
-    return range === undefined ? [] : this.linked.gathered(range)
+    return range === undefined ? [] : this.linked.gathered(entriesOf(range, this.context, explainNode('entries')))
   }
 
   /** The links in the order in which edges are followed. */

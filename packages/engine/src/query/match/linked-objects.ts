@@ -1,17 +1,18 @@
 /** The objects to which references of an object lead, and the objects that refer to it by an attribute. */
 
 import { indexKeyFormat } from '../../indexes/index-key.ts'
+import { readIndexOids } from '../../indexes/lookup.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { linkKind, linkRange } from '../../records/link-keys.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
 import { withSubclasses } from '../../schema/class-set.ts'
-import type { KeyRange } from '../../store/store.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable, KeyRange } from '../../store/store.ts'
 import type { MapPair } from '../../types/map.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
-import { type EntriesRange, entryOids } from '../access/oid-batch.ts'
 import { referringRange } from '../access/reverse-navigation.ts'
 import { isSamePath } from '../access/sargable-predicates.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
@@ -60,13 +61,13 @@ export class LinkedObjects {
   }
 
   /** The targets of one attribute of the object, without duplicates. */
-  async targets(view: ObjectView, attribute: AttributeFormat): Promise<readonly Oid[]> {
+  targets(view: ObjectView, attribute: AttributeFormat): Awaitable<readonly Oid[]> {
     const { spec } = attribute.attribute
     if (attribute.linkStorage === undefined) return targetsIn(view.value(attribute.index), spec)
     const { reader } = this.context
     const links = this.boundOf(view, attribute)
-    const [read] = await evaluateRows(this.context, [view], (row) => reader.links(row, links))
-    return targetsIn(read, spec)
+    const read = evaluateRows(this.context, [view], (row) => reader.links(row, links))
+    return mapAwaitable(read, ([links]) => targetsIn(links, spec))
   }
 
   /** Requests the list of references of the object, if any; throws `needsFetch` until it is read. */
@@ -87,7 +88,7 @@ export class LinkedObjects {
   }
 
   /** The objects that refer to the object by one attribute, found by the inverse, an index or a scan. */
-  async owners(view: ObjectView, reference: ReferenceAttribute): Promise<readonly Oid[]> {
+  owners(view: ObjectView, reference: ReferenceAttribute): Awaitable<readonly Oid[]> {
     const { attribute, inverse } = reference
     if (inverse === null) return this.ownersFound(view, reference)
     const neighbour = view.format?.attribute(inverse)
@@ -101,22 +102,22 @@ export class LinkedObjects {
     if (index !== undefined) {
       this.ways.add(`${attribute.name}: index ${index.name}`)
       const format = indexKeyFormat(index, this.context.reader.formats.of(declaringClass))
-      return this.gathered(referringRange(format, view.oid))
+      return this.gathered(readIndexOids(this.context.snapshot, referringRange(format, view.oid), false))
     }
     this.ways.add(`${attribute.name}: scan of ${declaringClass.name}`)
     return (await this.scan(reference)).get(view.oid) ?? []
   }
 
-  /** The OIDs in the entries. The memory is charged while they arrive and then passes to the caller. Throws LimitExceeded and ServerBusy. */
-  async gathered(range: EntriesRange): Promise<readonly Oid[]> {
+  /** Collects the batches. The memory is charged while they arrive and then passes to the caller. Throws LimitExceeded and ServerBusy. */
+  async gathered(batches: AsyncIterable<readonly Oid[]>): Promise<readonly Oid[]> {
     const { memory } = this.context.script
     const oids: Oid[] = []
     let bytes = 0
     try {
-      for await (const batch of entryOids([[range]], {}, this.context, undefined)) {
-        bytes += batch.count * oidBytes
-        memory.chargeStatement(batch.count * oidBytes)
-        for (const oid of batch.oids) oids.push(oid)
+      for await (const batch of batches) {
+        bytes += batch.length * oidBytes
+        memory.chargeStatement(batch.length * oidBytes)
+        for (const oid of batch) oids.push(oid)
       }
     } finally {
       memory.chargeStatement(-bytes)
@@ -160,7 +161,8 @@ export class LinkedObjects {
     const containers = await context.containersOf(withSubclasses(declaringClass).numbers)
     const extents = containers.map(({ database, container }) => containerExtent(database, container))
     for await (const batch of context.scanAll(extents, use)) {
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
       for (const owner of batch) {
         const format = owner.format?.attribute(attribute.number)
         if (format === undefined) continue

@@ -73,7 +73,8 @@ async function* joined(
     }
     if (found.length > 0) yield found
     found = []
-    await flow.context.yieldIfDue()
+    const pause = flow.context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
 }
 

@@ -1,5 +1,6 @@
 /** Finds edges to the objects of a vertex by an index on the reference and on attributes that the vertex restricts. */
 import { type IndexKeyFormat, indexKeyFormat, type KeyCondition } from '../../indexes/index-key.ts'
+import type { KeyRange } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import {
@@ -10,7 +11,6 @@ import {
   keyConditionsOf,
   soundRange,
 } from '../access/index-scan.ts'
-import type { EntriesRange } from '../access/oid-batch.ts'
 import { directConditions, sargablePredicates } from '../access/sargable-predicates.ts'
 import type { BoundVertex } from '../bind/bind-match.ts'
 import type { Bound } from '../bind/bound.ts'
@@ -69,7 +69,7 @@ export class NarrowedEdges {
   }
 
   /** The range of the objects that refer to `oid`; undefined if none of them can qualify. */
-  async rangeOf({ attribute, format, conditions }: NarrowedEdge, oid: Oid): Promise<EntriesRange | undefined> {
+  async rangeOf({ attribute, format, conditions }: NarrowedEdge, oid: Oid): Promise<KeyRange | undefined> {
     if (!this.requested.has(attribute)) {
       const { evaluation, context } = this.flow
       const values = await evaluateConstants(evaluatesOf(conditions), evaluation, context)

@@ -70,8 +70,7 @@ export class PathsInPlace {
       for (const view of views) {
         for (let progress = this.begin(view); progress !== 'end'; progress = this.advance()) {
           const isRow = progress === 'row' || (await this.settle(progress))
-          if (isRow && consumer.consume(this.row) === 'refused')
-            await consumer.consumeCopies([matchRowKind.copy(this.row)])
+          if (isRow && !consumer.consume(this.row)) await consumer.consumeCopies([matchRowKind.copy(this.row)])
         }
       }
     }
@@ -154,7 +153,8 @@ export class PathsInPlace {
   private async settle(progress: 'pause' | 'undecided'): Promise<boolean> {
     const { first, next, flow } = this
     const { evaluation, context } = flow
-    await context.yieldIfDue()
+    const wait = context.yieldIfDue()
+    if (wait !== undefined) await wait
     if (progress === 'pause') return false
     const { conditions } = next[this.at] ?? first
     const [isAllowed] = await evaluateRows(context, [this.row], (row) => {

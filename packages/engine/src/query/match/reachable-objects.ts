@@ -7,8 +7,8 @@ import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts
 import { objectKeyBytes, objectKeyHeaderBytes } from '../../records/object-key.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'
 import { noOid, type Oid, oidFromBytes, oidLength, writeOidBytes } from '../../types/oid.ts'
-import { restOf } from '../access/oid-batch.ts'
 import { OidSet } from '../access/oid-set.ts'
+import { restOf } from '../access/oid-source.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { Expansion } from './expansion.ts'
 import { mayRevisit } from './path-modes.ts'
@@ -69,7 +69,8 @@ export class ReachableObjects {
         const all = linkRange(owner, attribute.number, isSet ? linkKind.target : linkKind.position)
         for (let rest = this.followList(all, isSet); rest !== undefined; rest = this.followList(rest, isSet)) {
           this.note()
-          await context.yieldIfDue()
+          const pause = context.yieldIfDue()
+          if (pause !== undefined) await pause
         }
       }
       if (this.end !== undefined) ends.push(this.end)
@@ -79,7 +80,8 @@ export class ReachableObjects {
       }
       if (number % objectsPerYield > 0) continue
       this.note()
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     this.note()
     if (ends.length > 0) yield ends

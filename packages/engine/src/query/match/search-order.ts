@@ -97,7 +97,8 @@ async function operatorsOf(
   let searchPlaces: readonly SearchPlace[] = []
   let yields: EdgeYields = new Map()
   while (left.size > 0 || part.vertices.some((position) => !progress.bound.has(position))) {
-    await flow.context.yieldIfDue()
+    const pause = flow.context.yieldIfDue()
+    if (pause !== undefined) await pause
     const next = nextEdge(plan, left, progress, yields)
     if (next === undefined) {
       const unbound = part.vertices.filter((position) => !progress.bound.has(position))

@@ -51,7 +51,8 @@ async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: Match
       enter(candidates, { row, length: lengthOf(step, row) }, pattern)
       if (candidates.length > before) context.hold(1, matchRowKind.bytesOf(row) + key.length)
     }
-    await context.yieldIfDue()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   let rows: MatchRow[] = []
   for (const candidates of groups.values()) {
@@ -59,7 +60,8 @@ async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: Match
     if (rows.length < rowsPerBatch) continue
     yield rows
     rows = []
-    await context.yieldIfDue()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   if (rows.length > 0) yield rows
 }

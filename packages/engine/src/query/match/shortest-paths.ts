@@ -154,7 +154,8 @@ async function* rowsTo(
   const { context } = expansion
   let rows: MatchRow[] = []
   for (const [i, end] of ends.entries()) {
-    if (i % rowsPerBatch === 0) await context.yieldIfDue()
+    const pause = i % rowsPerBatch === 0 ? context.yieldIfDue() : undefined
+    if (pause !== undefined) await pause
     const view = end.view as ObjectView
     // Checked before the walks are built, because most objects are of another class than the end.
     if (!mayBeEnd(expansion, row, end.oid, view)) continue
@@ -166,7 +167,8 @@ async function* rowsTo(
       if (rows.length < rowsPerBatch) continue
       yield rows
       rows = []
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
   }
   if (rows.length > 0) yield rows

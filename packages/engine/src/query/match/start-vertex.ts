@@ -1,5 +1,6 @@
 /** Chooses the vertex at which the search of a MATCH starts: the one with the fewest objects and edges. */
 import { assert } from '../../errors.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
@@ -42,11 +43,14 @@ export class VertexChoices {
     this.flow = flow
   }
 
-  async of(position: number): Promise<ChosenAccessPath> {
-    const cached = this.chosen.get(position)
-    if (cached !== undefined) return cached
+  of(position: number): Awaitable<ChosenAccessPath> {
+    return this.chosen.get(position) ?? this.choose(position)
+  }
+
+  private async choose(position: number): Promise<ChosenAccessPath> {
     const { evaluation, context } = this.flow
-    await context.yieldIfDue()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
     const chosen = await chooseAccess(
       (this.plan.vertices[position] as VertexPlan).objects,
       evaluation,
@@ -72,7 +76,8 @@ export async function startVertex(
   const rivals: ChosenVertex[] = []
   for (const position of unbound) {
     const { objects } = plan.vertices[position] as VertexPlan
-    const chosen = await choices.of(position)
+    const choice = choices.of(position)
+    const chosen = choice instanceof Promise ? await choice : choice
     const vertex = { position, chosen }
     // The search has no result.
     if (chosen.estimated === 0) return { ...vertex, others: [] }
@@ -185,7 +190,8 @@ async function edgesOf(sample: EdgeSample, objects: number, max: number, { conte
   for (const view of views) {
     edges += await sample.edges.count(view, countedMax - edges)
     if (edges >= countedMax) return max
-    await context.yieldIfDue()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   return edges * scale
 }

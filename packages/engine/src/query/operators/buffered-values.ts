@@ -65,7 +65,8 @@ export class BufferedValues extends RowsOnDisk {
     try {
       for await (const batch of batches) {
         await buffer.add(batch)
-        await context.yieldIfDue()
+        const pause = context.yieldIfDue()
+        if (pause !== undefined) await pause
       }
       // Merged into one run, so that each of several concurrent readers holds one block only.
       await buffer.onDisk?.mergeAll()

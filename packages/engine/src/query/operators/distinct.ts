@@ -47,7 +47,8 @@ export async function* distinctRows<R>(
   const overflow = new SortedRows(kind, context, operator, { duplicateKeys: 'first' })
   try {
     for await (const rows of batches) {
-      const keys = await evaluateRows(context, rows, keyOf, flow.rowParts)
+      const evaluated = evaluateRows(context, rows, keyOf, flow.rowParts)
+      const keys = evaluated instanceof Promise ? await evaluated : evaluated
       const distinct: OutputRow<R>[] = []
       for (const [i, key] of keys.entries()) {
         if (seen.has(key)) continue
@@ -62,7 +63,8 @@ export async function* distinctRows<R>(
       }
       await overflow.settle()
       if (distinct.length > 0) yield distinct
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     if (overflow.count > 0) yield* firstOfEach(overflow, operator, flow)
   } finally {

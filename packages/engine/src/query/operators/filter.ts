@@ -1,4 +1,6 @@
 /** WHERE over objects: conditions that need the record alone are decided before anything else is read, or even copied. */
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { type Bound, conjunctsOf } from '../bind/bound.ts'
 import { isRecordOnly } from '../bind/record-only.ts'
 import { partSteps, partsSpentMin } from '../evaluate/compile-logical.ts'
@@ -56,18 +58,18 @@ export function filterOperator(
 }
 
 /** The objects for which the predicate is true. */
-export async function qualified(
+export function qualified(
   views: readonly ObjectView[],
   predicate: Evaluate,
   slot: number,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<ObjectView[]> {
-  const isMatch = await evaluateRows(context, views, (view) => {
+): Awaitable<ObjectView[]> {
+  const results = evaluateRows(context, views, (view) => {
     evaluation.slots[slot] = view
     return predicate(evaluation) === true
   })
-  return views.filter((_view, i) => isMatch[i])
+  return mapAwaitable(results, (isMatch) => views.filter((_view, i) => isMatch[i]))
 }
 
 /** Undefined where a read is needed, which is impossible while bytes are borrowed. */

@@ -2,7 +2,6 @@
 import { TextMap } from '../../budget/text-map.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import { type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
-import { isRecordOnly } from '../bind/record-only.ts'
 import { accumulatorsOf } from '../evaluate/aggregate.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
@@ -30,8 +29,6 @@ interface GroupPlan {
   readonly keys: readonly { readonly evaluate: Evaluate; readonly write: WriteKey }[]
   readonly aggregates: readonly AggregatePlan[]
   readonly having: Evaluate | undefined
-  /** Keys and operands need more than the rows' own records. */
-  readonly readsOthers: boolean
 }
 
 /** Always the first operator: it consumes the rows of the source directly. */
@@ -63,7 +60,6 @@ function planGroups({ groupBy, aggregates, having }: BoundClauses, { compiler }:
       span: { start, end },
     })),
     having: having === undefined ? undefined : compiler.compile(having),
-    readsOthers: ![...groupBy, ...aggregates.flatMap(({ operand }) => operand ?? [])].every(isRecordOnly),
   }
 }
 
@@ -143,12 +139,8 @@ class Groups<R> implements RowConsumer<R> {
     return this.onDisk
   }
 
-  get readsOthers(): boolean {
-    return this.plan.readsOthers
-  }
-
-  consume(row: R): 'taken' | 'refused' {
-    if (this.onDisk !== undefined && this.isWriteDue(this.onDisk)) return 'refused'
+  consume(row: R): boolean {
+    if (this.onDisk !== undefined && this.isWriteDue(this.onDisk)) return false
     const { plan, values, operands } = this
     const { kind, evaluation } = this.flow
     kind.enter(evaluation, row)
@@ -158,13 +150,13 @@ class Groups<R> implements RowConsumer<R> {
       for (let i = 0; i < aggregates.length; i++) operands[i] = aggregates[i]?.operand?.(evaluation)
     } catch (error) {
       if (error !== needsFetch) throw error
-      return 'refused'
+      return false
     }
     const found = this.byValues.find(values)
     if (found !== undefined) this.addTo(found, operands)
     else this.addByKey(groupKey(this.writers, values), row, operands, values)
     this.rowCount++
-    return 'taken'
+    return true
   }
 
   consumeCopies(rows: readonly R[]): Promise<void> {
@@ -175,7 +167,8 @@ class Groups<R> implements RowConsumer<R> {
     for (let rest = rows; rest.length > 0; ) {
       const count = await this.addFirst(rest)
       rest = count === rest.length ? [] : rest.slice(count)
-      await this.flow.context.yieldIfDue()
+      const pause = this.flow.context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
   }
 
@@ -207,7 +200,7 @@ class Groups<R> implements RowConsumer<R> {
       for (const operand of operands) hold(operand)
       return { key: groupKey(writers, values), operands }
     }
-    const evaluated = await evaluateWhile(
+    const pending = evaluateWhile(
       context,
       rows,
       () => context.isSpillDue(0, bytes),
@@ -215,6 +208,7 @@ class Groups<R> implements RowConsumer<R> {
       () => undefined,
       keys.length + aggregates.length,
     )
+    const evaluated = pending instanceof Promise ? await pending : pending
     memory.chargeStatement(-bytes)
     for (const [i, { key, operands }] of evaluated.entries()) {
       this.addByKey(key, rows[i] as R, operands, undefined)
@@ -312,7 +306,8 @@ async function groupRowsInMemory<R>(
   }
   for (const { row, accumulators } of groups) {
     rows.push({ row, aggregates: await selectedResults(accumulators, aggregates, evaluation, context) })
-    await context.yieldIfDue()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   return rows
 }

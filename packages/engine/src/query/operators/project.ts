@@ -205,7 +205,7 @@ export async function* rowValues<R>(
   for await (const outputs of rows) {
     for (let rest = outputs; rest.length > 0; ) {
       const isFull = (): boolean => context.isSpillDue(0, bytes)
-      const batch = await evaluateWhile(
+      const evaluated = evaluateWhile(
         context,
         rest,
         isFull,
@@ -217,6 +217,7 @@ export async function* rowValues<R>(
         },
         () => undefined,
       )
+      const batch = evaluated instanceof Promise ? await evaluated : evaluated
       rest = batch.length === rest.length ? [] : rest.slice(batch.length)
       yield batch.map(([value]) => value)
       memory.chargeStatement(-bytes)

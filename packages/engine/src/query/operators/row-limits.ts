@@ -1,4 +1,6 @@
 /** Plans for SKIP and TAKE, whose row counts operators and access paths use before the clauses are applied. */
+import { caught, mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { BoundClauses, BoundLimit } from '../bind/bound.ts'
 import { type Evaluate, type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
@@ -32,26 +34,24 @@ function planLimit(limit: BoundLimit | undefined, { compiler, text }: Planning):
 }
 
 /** Number of leading rows that are needed; undefined where it is not known in advance. Throws QueryError. */
-export async function requiredRows(
-  limits: RowLimits,
+export function requiredRows(
+  { skip, take }: RowLimits,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<number | undefined> {
-  const { skip, take } = limits
+): Awaitable<number | undefined> {
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
-  const skipped = await rowsSkipped(limits, evaluation, context)
-  if (skip !== undefined && skipped === undefined) return undefined
-  const taken = await unlessUnknown(countOf(take, evaluation, context))
-  return taken === undefined ? undefined : (skipped ?? 0) + taken
+  return unlessUnknown(() => {
+    return mapAwaitable(countOf(skip, evaluation, context), (skipCount = 0) => {
+      return mapAwaitable(countOf(take, evaluation, context), (takeCount = 0) => skipCount + takeCount)
+    })
+  })
 }
 
-async function unlessUnknown(count: Promise<number | undefined>): Promise<number | undefined> {
-  try {
-    return await count
-  } catch (error) {
+function unlessUnknown(count: () => Awaitable<number | undefined>): Awaitable<number | undefined> {
+  return caught(count, (error) => {
     if (error !== unknownValue) throw error
     return undefined
-  }
+  })
 }
 
 /** Number of leading rows that are skipped; undefined where it is not known in advance. Throws QueryError. */
@@ -59,18 +59,19 @@ export function rowsSkipped(
   { skip }: RowLimits,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<number | undefined> {
-  return unlessUnknown(countOf(skip, evaluation, context))
+): Awaitable<number | undefined> {
+  return unlessUnknown(() => countOf(skip, evaluation, context))
 }
 
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */
-export async function countOf(
+export function countOf(
   limit: LimitPlan | undefined,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<number | undefined> {
+): Awaitable<number | undefined> {
   if (limit === undefined || limit.kind === 'while') return undefined
-  const value = await evaluateConstant(limit.evaluate, evaluation, context)
-  if (value !== null && Number(value) >= 0) return Number(value)
-  throw queryError(evaluation.text, limit.span, `a number of rows is 0 or more, not ${value}`)
+  return mapAwaitable(evaluateConstant(limit.evaluate, evaluation, context), (value) => {
+    if (value !== null && Number(value) >= 0) return Number(value)
+    throw queryError(evaluation.text, limit.span, `a number of rows is 0 or more, not ${value}`)
+  })
 }

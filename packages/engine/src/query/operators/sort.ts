@@ -69,24 +69,20 @@ class Sorter<R> implements RowConsumer<R> {
     this.refused = new RefusedNumbers(orderBy)
   }
 
-  get readsOthers(): boolean {
-    return this.orderBy.some(({ readsOthers }) => readsOthers)
-  }
-
-  consume(row: R): 'taken' | 'refused' {
+  consume(row: R): boolean {
     const { sorted, orderBy } = this
     const { kind, evaluation } = this.flow
-    if (sorted.isUnsettled) return 'refused'
+    if (sorted.isUnsettled) return false
     kind.enter(evaluation, row)
     let key: Buffer | undefined
     try {
       key = sortKeyBelow(orderBy, evaluation, sorted.worst, this.refused)
     } catch (error) {
       if (error !== needsFetch) throw error
-      return 'refused'
+      return false
     }
     if (key !== undefined) sorted.push(sorted.keyed(key, { row: kind.copy(row), aggregates: noAggregates }))
-    return 'taken'
+    return true
   }
 
   async consumeCopies(rows: readonly R[]): Promise<void> {
@@ -106,12 +102,14 @@ class Sorter<R> implements RowConsumer<R> {
       if (isKeyed(result)) sorted.drop(result)
     }
     for (let rest = rows; rest.length > 0; ) {
-      const accepted = await evaluateWhile(context, rest, () => sorted.isFull, evaluate, drop, orderBy.length)
+      const evaluated = evaluateWhile(context, rest, () => sorted.isFull, evaluate, drop, orderBy.length)
+      const accepted = evaluated instanceof Promise ? await evaluated : evaluated
       for (const one of accepted) if (isKeyed(one)) sorted.push(one)
       rest = accepted.length === rest.length ? [] : rest.slice(accepted.length)
       await sorted.settle()
     }
-    await context.yieldIfDue()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
 }
 

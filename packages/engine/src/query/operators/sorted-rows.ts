@@ -235,7 +235,8 @@ export class SortedRows<R> {
         const batch = await this.nextBatch(merged, last)
         if (batch.length === 0) break
         yield batch
-        await context.yieldIfDue()
+        const pause = context.yieldIfDue()
+        if (pause !== undefined) await pause
       }
     } finally {
       memory.chargeStatement(-blocks)
@@ -341,7 +342,8 @@ export class SortedRows<R> {
       writer.end()
       if (writer.isFull) await writer.flush()
       if ((i & timeCheckMask) !== timeCheckMask) continue
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
   }
 

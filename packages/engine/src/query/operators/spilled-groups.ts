@@ -30,7 +30,8 @@ export async function writeGroups<R>(
   for (const { key, order, row, accumulators } of groups) {
     const aggregates = accumulators.map((accumulator) => accumulator.save())
     states.push({ key: Buffer.from(key, 'latin1'), order, bytes: 0, row: { row, aggregates, windows: stateMarker } })
-    await context.yieldIfDue()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   await to.spillRun(states)
 }

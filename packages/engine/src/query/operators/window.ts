@@ -108,7 +108,8 @@ class BufferedRows<R> {
       rest = count === rest.length ? [] : rest.slice(count)
       // Once rows are on disk, each batch is written at once.
       if (this.onDisk !== undefined || this.isFull()) await this.write()
-      await context.yieldIfDue()
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
   }
 
@@ -134,7 +135,7 @@ class BufferedRows<R> {
     const { windows, flow } = this
     const { kind, evaluation, context } = flow
     let count = 0
-    const evaluatedRows = await evaluateWhile(
+    const evaluated = evaluateWhile(
       context,
       batch,
       () => this.isFull(count),
@@ -152,6 +153,7 @@ class BufferedRows<R> {
         count--
       },
     )
+    const evaluatedRows = evaluated instanceof Promise ? await evaluated : evaluated
     for (const [i, { inputs }] of evaluatedRows.entries()) {
       const row = batch[i] as OutputRow<R>
       this.charge(row.row === undefined ? 0 : kind.bytesOf(row.row))

@@ -1,6 +1,7 @@
 /** The common part of UPDATE and DELETE: finds the qualifying objects, changes each and evaluates RETURN. */
 import { commitIdOf } from '../../records/record-format.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import { flushObjects } from '../../write/flush.ts'
 import { chooseAccess, isInOrder } from '../access/choose-access.ts'
@@ -73,7 +74,7 @@ interface ChangeWork {
 type ViewsChange = (
   views: readonly ObjectView[],
   work: ChangeWork,
-) => Promise<(view: ObjectView, at: number) => Promise<void> | void>
+) => Awaitable<(view: ObjectView, at: number) => Awaitable<void>>
 
 export interface ChangedObjects {
   readonly plan: ChangePlan
@@ -103,9 +104,11 @@ export async function changeQualifying(
       requireAsSeen(changes, view)
       oids.push(view.oid)
       await change(view, at)
-      await before.yieldIfDue()
+      const pause = before.yieldIfDue()
+      if (pause !== undefined) await pause
     }
-    await before.yieldIfDue()
+    const pause = before.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   await flushObjects(changes.unit)
   const { deletions } = changes.unit

@@ -20,7 +20,11 @@ export const deleteObjects: StatementKind<DeleteStatement> = {
 }
 
 function runDelete(statement: DeleteStatement, executor: StatementExecutor): Promise<ChangedObjects> {
-  return changeQualifying(statement, executor, async (_views, { changes }) => {
-    return (view) => deleteObject(changes.unit, view)
-  })
+  return changeQualifying(
+    statement,
+    executor,
+    (_views, { changes }) =>
+      (view) =>
+        deleteObject(changes.unit, view),
+  )
 }

@@ -46,7 +46,8 @@ async function eachElement(statement: ForEachStatement, executor: StatementExecu
       await runBody(statement, row, executor)
       memory.resetStatement(bytesBefore)
       checkRunning(script)
-      await script.slice.yieldIfDue()
+      const pause = script.slice.yieldIfDue()
+      if (pause !== undefined) await pause
     }
   }
   memory.chargeRequest(valueBytes(before?.value) - valueBytes(variables.get(statement.name)?.value))

@@ -69,7 +69,8 @@ async function letValue({ value, isStatement }: LetStatement, executor: Statemen
   const values: unknown[] = []
   for await (const row of rows) {
     context.hold(1, elementBytes + valueBytes(row), 'values')
-    await context.yieldIfDue()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
     values.push(row)
   }
   return { type: { kind: 'collection', form: 'list', element: type }, value: values }

@@ -1,8 +1,11 @@
 /** FROM … RETURN: finds the objects, passes their rows through the operators, and replies them as JSON text or as values. */
 
 import type { ClassSet } from '../../schema/class-set.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess, isInOrder } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
+import { rowsByTrips } from '../access/rows-by-trips.ts'
 import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import { type UniqueLookup, uniqueLookup } from '../access/unique-lookup.ts'
@@ -55,7 +58,7 @@ export function statementOfRows<S extends SelectStatement | MatchStatement>(
   return {
     effect: 'read',
 
-    run: async (statement, executor) => runPlanned(planOf(statement, executor), executor),
+    run: (statement, executor) => runPlanned(planOf(statement, executor), executor),
 
     value: async (statement, executor) => rowsAsValue(planOfValues(statement, executor), executor),
 
@@ -97,14 +100,16 @@ export const select: StatementKind<SelectStatement> = {
   },
 }
 
-async function runPlanned(planned: Planned<PlanOfRows>, executor: StatementExecutor): Promise<Answer> {
+function runPlanned(planned: Planned<PlanOfRows>, executor: StatementExecutor): Awaitable<Answer> {
   const context = executor.context()
+  const inputs = executor.inputs(planned)
   const { plan } = planned
   // Nested statements are executed before the rows are read, even if the rows are never read.
-  const inputs = await executor.inputs(planned)
-  if (!('objects' in plan)) return joinChunks(plan, inputs, context)
-  const takesStatements = plan.objects.references?.takesStatements === true
-  return takesStatements ? closing(selectChunks(plan, inputs, context), context) : selectChunks(plan, inputs, context)
+  if (!('objects' in plan)) return mapAwaitable(inputs, (resolved) => joinChunks(plan, resolved, context))
+  if (plan.objects.references?.takesStatements === true) {
+    return mapAwaitable(inputs, (resolved) => closing(selectChunks(plan, resolved, context), context))
+  }
+  return mapAwaitable(inputs, (resolved) => selectChunks(plan, resolved, context))
 }
 
 export interface SelectPlan {
@@ -240,10 +245,12 @@ interface SelectStart {
   readonly chosen: ChosenAccessPath
 }
 
-async function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<SelectStart> {
+function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<SelectStart> {
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  const rowLimit = await requiredRows(plan.clauses.limits, evaluation, context)
-  return { evaluation, rowLimit, chosen: await chooseAccess(plan.objects, evaluation, context, rowLimit) }
+  return mapAwaitable(requiredRows(plan.clauses.limits, evaluation, context), (rowLimit) => {
+    const access = chooseAccess(plan.objects, evaluation, context, rowLimit)
+    return mapAwaitable(access, (chosen): SelectStart => ({ evaluation, rowLimit, chosen }))
+  })
 }
 
 async function pipelineOf(
@@ -262,14 +269,12 @@ async function pipelineOf(
   return { evaluation, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, evaluation, context) }
 }
 
-async function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<Answer> {
-  const start = await beginSelect(plan, inputs, context)
-  if (context.probe !== undefined) return explainedChunks(plan, start, context)
-  return (await chunksInPlace(plan, start, context, undefined)) ?? pipelineChunks(plan, start, context)
+function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<Answer> {
+  return mapAwaitable(beginSelect(plan, inputs, context), (start) => startedChunks(plan, start, context))
 }
 
 /** Ends the statements whose rows are sources with the reply. */
-async function* closing(chunks: Promise<Answer>, context: StatementContext): AsyncGenerator<RowChunk> {
+async function* closing(chunks: Awaitable<Answer>, context: StatementContext): AsyncGenerator<RowChunk> {
   try {
     yield* await chunks
   } finally {
@@ -277,13 +282,21 @@ async function* closing(chunks: Promise<Answer>, context: StatementContext): Asy
   }
 }
 
-async function chunksInPlace(
+function startedChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Awaitable<Answer> {
+  if (context.probe !== undefined) return explainedChunks(plan, start, context)
+  const inPlace = chunksInPlace(plan, start, context, undefined)
+  if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, start, context))
+  return inPlace ?? pipelineChunks(plan, start, context)
+}
+
+function chunksInPlace(
   { rows }: SelectPlan,
   { evaluation, chosen, rowLimit }: SelectStart,
   context: StatementContext,
   explained: LoopCounts | undefined,
-): Promise<Answer | undefined> {
-  return rows && rowsInPlace({ plan: rows, evaluation, context, explained }, chosen.access, rowLimit)
+): Awaitable<Answer | undefined> | undefined {
+  const find = context.isRemote ? rowsByTrips : rowsInPlace
+  return rows && find({ plan: rows, evaluation, context, explained }, chosen, rowLimit)
 }
 
 /** The same with counts and times: the plan shows operators, whether they run separately or fused into one loop. */
@@ -293,7 +306,8 @@ async function* explainedChunks(
   context: StatementContext,
 ): AsyncGenerator<RowChunk> {
   const { kind, pipeline } = await pipelineOf(plan, start, context)
-  const counts = new LoopCounts(pipeline.operator)
+  const isScan = start.chosen.access === plan.objects.extent
+  const counts = new LoopCounts(pipeline.operator, { isScan, countsEntries: !context.isRemote, reader: context.reader })
   async function* chunks(): AsyncGenerator<RowChunk> {
     const inPlace = await chunksInPlace(plan, start, context, counts)
     yield* inPlace ?? writeRows(pipeline.rows, objectWriter(plan.clauses, kind, start.evaluation, context), context)

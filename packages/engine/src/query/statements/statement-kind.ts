@@ -1,6 +1,7 @@
 /** Interface of a kind of statement: its effect, binding, planning, execution and EXPLAIN. One file per kind, listed in `statement-kinds.ts`. */
 import type { CatalogTransaction } from '../../ddl/catalog-transaction.ts'
 import type { Catalog } from '../../schema/catalog.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Binder } from '../bind/scope.ts'
 import type { ChangeContext } from '../change/change-values.ts'
 import type { Inputs } from '../execute/new-evaluation-context.ts'
@@ -20,7 +21,7 @@ export interface StatementKind<S extends Statement> {
   /** The effect of the statement itself, without the effects of the statements it contains. */
   readonly effect: Effect
   /** `isAnswer`: its rows are the reply. A statement that changes something does so in the call, one that reads when its rows are read. */
-  run(statement: S, executor: StatementExecutor, isAnswer: boolean): Promise<Answer>
+  run(statement: S, executor: StatementExecutor, isAnswer: boolean): Awaitable<Answer>
   /** Its value as an expression; without this, it has none. */
   value?(statement: S, executor: StatementExecutor): Promise<TypedValue>
   /** Streams the values of its rows as a source; only for statements whose value is a list of rows. */
@@ -65,7 +66,7 @@ interface ScriptAccess {
   /** Sees the effects of previous statements, but not of the current one. */
   context(): StatementContext
   /** The variables used by a plan, and the values of its nested statements. */
-  inputs(uses: Uses): Promise<Inputs>
+  inputs(uses: Uses): Awaitable<Inputs>
   /** The value of an expression outside of a row. */
   value(expression: Expression, use?: ValueUse): Promise<TypedValue>
   /** Sets the format for the statements that follow. */
@@ -79,7 +80,7 @@ export interface StatementExecutor extends ScriptAccess {
   readonly catalogTransaction: CatalogTransaction
   changeContext(): ChangeContext
   /** The reply of the last statement. */
-  runAll(statements: readonly Statement[]): Promise<Answer>
+  runAll(statements: readonly Statement[]): Awaitable<Answer>
   /** The value of a statement within the current one. */
   partValue(statement: Statement): Promise<TypedValue>
   /** The same for a variable; in a text that only reads, it may be a `RowsOnDisk` if its rows exceed memory. */

@@ -7,7 +7,6 @@ const plan = (isDescending: boolean): OrderPlan => ({
   write: () => undefined,
   isDescending,
   isAttribute: true,
-  readsOthers: false,
 })
 
 describe('refused numbers', () => {
