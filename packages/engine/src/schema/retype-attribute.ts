@@ -63,6 +63,7 @@ export function retypeAttribute(
   const { builder } = batch
   const { name, number } = attribute
   refuseChanging(context, draft, attribute, place)
+  refuseComputedOrNot(draft, attribute, properties, place)
   const from = attribute.spec as TypeSpec
   if (isDeepStrictEqual(from, to)) return constrainAttribute(context, draft, attribute, properties, place)
   const gained = inverseGained(from, to)
@@ -115,6 +116,7 @@ export function constrainAttribute(
   const { name, number, properties: present } = attribute
   if (isDeepStrictEqual(present, requested) && attribute.pendingType === undefined) return undefined
   refuseChanging(context, draft, attribute, place)
+  refuseComputedOrNot(draft, attribute, requested, place)
   const spec = attribute.spec as TypeSpec
   const isLooser = isSurelyLooser(spec, present, requested)
   const properties = isLooser ? requested : settledProperties(requested, context)
@@ -126,6 +128,20 @@ export function constrainAttribute(
   if (!isChecked && !becomesUnique && !gainsReferrers) return undefined
   const of = { attribute: number, becomes: number, owner: draft.number, name, from: spec, to: spec }
   return { ...of, work: { kind: 'constrain' }, properties, isChecked, becomesUnique, gainsReferrers }
+}
+
+/** Throws InvalidDefinition if an attribute becomes computed or ceases to be: its values would be lost, or made up. */
+function refuseComputedOrNot(
+  draft: ClassDraft,
+  { name, properties: present }: DraftAttribute,
+  requested: PropertiesOfAttribute | undefined,
+  place: CommandPlace,
+): void {
+  const isComputed = present?.own.computed !== undefined
+  if (isComputed === (requested?.own.computed !== undefined)) return
+  const rule = isComputed ? 'is computed and remains so' : 'has values of its own and cannot become computed'
+  const message = `Attribute ${name} of class ${draft.name} ${rule}: delete it, and add another one.`
+  throw commandError('InvalidDefinition', message, [...place, 'computed'])
 }
 
 /** The change validates all constraints of the attribute or none, regardless of previous validation. */

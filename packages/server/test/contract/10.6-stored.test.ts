@@ -59,6 +59,19 @@ describe('another expression', () => {
     await verified()
   })
 
+  rule('10.6.25', 'neither makes an attribute computed nor takes its expression away', async () => {
+    await fd.define(classOf('A', integers))
+    const oid = await fd.create('A', { a: 1 })
+    const changes: Record<string, unknown> = { total: null, a: { expression: '7' } }
+    for (const [attributeName, one] of Object.entries(changes)) {
+      const problem = await alter('A', { attributesToConstrain: [{ attributeName, computed: one }] })
+      expectProblem(problem, 422, 'InvalidDefinition')
+      expect(problem.json.errors[0].pointer).toBe('/attributesToConstrain/0/computed')
+    }
+    expect((await query('UPDATE SCHEMA {ALTER CLASS A {ALTER a {Computed: (8)}}}')).status).toBe(422)
+    expect(await fd.read(oid)).toMatchObject({ a: 1, total: 2 })
+  })
+
   rule('10.6.25', 'in DO', async () => {
     await fd.define(classOf('A', integers))
     const oid = await fd.create('A', { a: 1 })
