@@ -132,7 +132,7 @@ interface Input {
 function inputOf(source: AsyncIterable<Buffer>, what: string, blockMsMax: number): Input {
   const reader = byteReader(source)
   const damaged = (why: string): CommandError => invalidInput(`${what} is damaged or cut off: ${why}.`)
-  const whole = (bytes: Buffer | undefined): Buffer => {
+  const content = (bytes: Buffer | undefined): Buffer => {
     if (bytes === undefined) throw damaged('it ends too early')
     return bytes
   }
@@ -141,8 +141,8 @@ function inputOf(source: AsyncIterable<Buffer>, what: string, blockMsMax: number
     blockMsMax,
     damaged,
     isAtEnd: async () => (await reader.peek(1)) === undefined,
-    peek: async (count) => whole(await reader.peek(count)),
-    take: async (count) => whole(await reader.take(count)),
+    peek: async (count) => content(await reader.peek(count)),
+    take: async (count) => content(await reader.take(count)),
   }
 }
 

@@ -95,11 +95,11 @@ export function schemaState(
 }
 
 function unvalidatedIn({ attributes, checks = [] }: ClassRepresentation): ReadonlySet<string> {
-  const ofAttributes = attributes.filter(({ isValidated }) => isValidated === false)
-  const ofChecks = checks.filter(({ isValidated }) => isValidated === false)
+  const unvalidatedAttributes = attributes.filter(({ isValidated }) => isValidated === false)
+  const unvalidatedChecks = checks.filter(({ isValidated }) => isValidated === false)
   return new Set([
-    ...ofAttributes.map(({ attributeName }) => attributeName),
-    ...ofChecks.map(({ name }) => `check ${name}`),
+    ...unvalidatedAttributes.map(({ attributeName }) => attributeName),
+    ...unvalidatedChecks.map(({ name }) => `check ${name}`),
   ])
 }
 

@@ -108,8 +108,8 @@ function constraintsOfAddition(attribute: AttributeNumber, formats: RecordFormat
     if (spec?.logicalType !== 'object') continue
     const format = formats.byNumber(spec.class)
     for (const inner of format.attributes) {
-      const isHeld = inner.attribute.properties?.isValidated !== false || inner.embedded !== undefined
-      if (isHeld) attributes.add(inner.attribute.number)
+      const isChecked = inner.attribute.properties?.isValidated !== false || inner.embedded !== undefined
+      if (isChecked) attributes.add(inner.attribute.number)
     }
     for (let cls: SchemaClass | null = format.cls; cls !== null; cls = cls.superClass) {
       for (const { name, isValidated } of cls.definition.properties?.checks ?? []) {

@@ -44,7 +44,7 @@ export async function completeOnlineAlter(
   signal?: CancelSignal,
 ): Promise<readonly ClassNumber[]> {
   try {
-    const progress = shownProgress(database, plan)
+    const progress = progressWriter(database, plan)
     if (!plan.isLossAllowed) await refuseLosses(database, plan)
     await refuseViolations(database, plan, progress, signal)
     await buildPairings(database, plan.pairings)
@@ -60,7 +60,7 @@ export async function completeOnlineAlter(
 }
 
 /** Undefined unless the class shows the change. */
-function shownProgress({ store, limits }: OpenDatabase, { progressClass }: OnlineAlter): ProgressWriter | undefined {
+function progressWriter({ store, limits }: OpenDatabase, { progressClass }: OnlineAlter): ProgressWriter | undefined {
   return progressClass && new ProgressWriter(store, limits.transactionAttemptsMax, progressClass.number)
 }
 

@@ -78,7 +78,7 @@ export async function exportObjects(
       columns: cls === undefined ? [] : columnsOf(formats.of(cls)),
       allColumns: new Set(cls === undefined ? [] : classes.flatMap((one) => columnsOf(formats.of(one)))),
       jsonColumns: new Map(
-        cls === undefined ? [] : classes.map((one) => [one.name, new Set(columnsOf(formats.of(one), isOfJson))]),
+        cls === undefined ? [] : classes.map((one) => [one.name, new Set(columnsOf(formats.of(one), isJson))]),
       ),
       objects: releasing(snapshot, reading.chunks(classes, after), late),
     }
@@ -97,12 +97,12 @@ function classNamed(catalog: Catalog, name: string): SchemaClass {
   throw new AshlarError('ClassNotReferenceable', message)
 }
 
-function columnsOf({ attributes }: ClassFormat, isWanted = all, prefix = ''): string[] {
+function columnsOf({ attributes }: ClassFormat, isIncluded = all, prefix = ''): string[] {
   return attributes.flatMap((one) => {
     if (isFollowing(one.attribute)) return []
     const name = `${prefix}${one.attribute.outputName}`
-    if (one.embedded !== undefined) return columnsOf(one.embedded, isWanted, `${name}.`)
-    return isWanted(one) ? [name] : []
+    if (one.embedded !== undefined) return columnsOf(one.embedded, isIncluded, `${name}.`)
+    return isIncluded(one) ? [name] : []
   })
 }
 
@@ -110,7 +110,7 @@ function all(_attribute: AttributeFormat): boolean {
   return true
 }
 
-function isOfJson({ attribute: { spec } }: AttributeFormat): boolean {
+function isJson({ attribute: { spec } }: AttributeFormat): boolean {
   return spec.logicalType === 'json'
 }
 

@@ -20,8 +20,8 @@ export function countedLinks(bound: Bound, slot: number): ReadonlyMap<AttributeN
       const { number } = part.collection.attribute
       counted.set(number, Math.max(counted.get(number) ?? 0, max))
     } else if (part.kind === 'compare') {
-      find(part.left, maxBeside(part.right))
-      find(part.right, maxBeside(part.left))
+      find(part.left, maxComparedWith(part.right))
+      find(part.right, maxComparedWith(part.left))
     } else for (const one of partsOf(part)) find(one, Number.POSITIVE_INFINITY)
   }
   find(bound, Number.POSITIVE_INFINITY)
@@ -29,7 +29,7 @@ export function countedLinks(bound: Bound, slot: number): ReadonlyMap<AttributeN
 }
 
 /** One more than the constant with which a number of links is compared. */
-function maxBeside(compared: Bound): number {
+function maxComparedWith(compared: Bound): number {
   if (compared.kind !== 'constant' || typeof compared.value !== 'number') return Number.POSITIVE_INFINITY
   return Math.max(0, Math.floor(compared.value)) + 1
 }

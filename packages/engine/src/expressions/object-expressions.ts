@@ -124,7 +124,7 @@ export class CompiledExpressions implements ObjectExpressions {
       const isBrokenBy = (values: readonly unknown[]): boolean => {
         return !now.isBrokenBy(values) && check.isBrokenBy(convertedValues(format, values, formats))
       }
-      return { ...check, isValidated: false, isOfPendingTypes: true, isBrokenBy }
+      return { ...check, isValidated: false, usesPendingTypes: true, isBrokenBy }
     })
   }
 

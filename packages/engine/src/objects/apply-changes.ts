@@ -91,8 +91,9 @@ function applyDirectly(
 /** The given value of a computed attribute is verified when the object is written. */
 function claim(state: ObjectState, attribute: AttributeFormat, change: ValueChange): undefined {
   const { index, codec } = attribute
-  const given = applyChange(attribute, state.values[index], change)
-  if (state.before === undefined || !isSameValue(codec, given, state.before[index])) setValue(state, attribute, given)
+  const requested = applyChange(attribute, state.values[index], change)
+  if (state.before === undefined || !isSameValue(codec, requested, state.before[index]))
+    setValue(state, attribute, requested)
 }
 
 /** For references without an inverse. */
@@ -116,11 +117,11 @@ async function setTarget(
 function applyLinks(
   unit: UnitOfWork,
   state: ObjectState,
-  ofCommand: AttributeFormat,
+  commandChanges: AttributeFormat,
   change: ValueChange,
 ): Promise<void> {
   // Checks of subclasses may count the links.
-  const attribute = state.format.attribute(ofCommand.attribute.number)
+  const attribute = state.format.attribute(commandChanges.attribute.number)
   switch (change.kind) {
     case 'set':
       return attribute.linkStorage === 'map'

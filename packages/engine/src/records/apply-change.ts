@@ -54,8 +54,8 @@ export function mergeFields(
     const { index, codec } = attribute
     const isRead = isComputed(attribute.attribute) && isUnstored(attribute.attribute)
     if (!isRead || values[index] === unevaluated) continue
-    const known = [format.valueAt(base, index), format.valueIn(values, index)]
-    if (known.some((value) => isSameValue(codec, values[index], value))) values[index] = unevaluated
+    const accepted = [format.valueAt(base, index), format.valueIn(values, index)]
+    if (accepted.some((value) => isSameValue(codec, values[index], value))) values[index] = unevaluated
   }
   return values
 }

@@ -17,7 +17,7 @@ export interface ObjectCheck {
   /** Stored objects are known to satisfy it. */
   readonly isValidated: boolean
   /** It is about the values that attributes will have once their types have changed. */
-  readonly isOfPendingTypes?: true
+  readonly usesPendingTypes?: true
   /** The requirement as a sentence without a full stop. */
   readonly message: string
   /** The indexes of the attributes that it depends on. */
@@ -293,7 +293,7 @@ export function selectedConstraints(
       return selection === 'present' && attributes.has(number) ? properties : undefined
     },
     (check) =>
-      check.isOfPendingTypes !== true && checks.some(({ owner, name }) => owner === check.owner && name === check.name),
+      check.usesPendingTypes !== true && checks.some(({ owner, name }) => owner === check.owner && name === check.name),
   )
   return (format, formats) => compiler.of(format, formats, source)
 }

@@ -81,8 +81,8 @@ function unreachableLinks(): never {
 }
 
 function embeddedToJson(format: ClassFormat, values: readonly unknown[]): unknown {
-  const shown = format.attributes.filter(({ attribute }) => !isFollowing(attribute))
-  const entries = shown.map(({ attribute, codec, index }) => {
+  const visible = format.attributes.filter(({ attribute }) => !isFollowing(attribute))
+  const entries = visible.map(({ attribute, codec, index }) => {
     const value = format.valueAt(values, index)
     return [attribute.outputName, value === null ? null : codec.toJson(value)]
   })

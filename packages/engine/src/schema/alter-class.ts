@@ -18,7 +18,7 @@ import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
 import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks, refuseChangingParts } from './extent-checks.ts'
-import { withHeldChecks } from './held-checks.ts'
+import { withRecheckedChecks } from './held-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import type { Pairing } from './pairing.ts'
 import { type NewCheck, newChecksOf, type PreparedParts } from './pending-checks.ts'
@@ -47,7 +47,7 @@ export interface Alteration {
   readonly pairings: readonly Pairing[]
   readonly newChecks: readonly NewCheck[]
   /** Validated checks whose values the change converts. */
-  readonly heldChecks?: readonly NewCheck[]
+  readonly recheckedChecks?: readonly NewCheck[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
   readonly newKeys: readonly UniqueKey[]
@@ -61,7 +61,7 @@ export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterCla
   const altered = alterWithoutExpressions(catalog, cls, command, options)
   const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
   const isValidating = command.kind === 'renameClass' || command.isValidating
-  return { ...altered, ...withHeldChecks({ ...altered, state }, altered.newChecks, isValidating) }
+  return { ...altered, ...withRecheckedChecks({ ...altered, state }, altered.newChecks, isValidating) }
 }
 
 function expressionChange(command: AlterClass, { expressions: binder }: AlterOptions): ExpressionChange {

@@ -68,7 +68,7 @@ interface PreparedAlter extends AlterEffect {
   /** Held against stored objects. */
   readonly newChecks: readonly NewCheck[]
   /** Held against stored objects, whose values the change converts. */
-  readonly heldChecks: readonly NewCheck[]
+  readonly recheckedChecks: readonly NewCheck[]
   /** The catalog with the new types and checks as pending and the replacement indexes under construction. */
   readonly pending: CatalogState
   readonly replacements: readonly IndexNumber[]
@@ -87,9 +87,9 @@ export interface StoredConstraints {
 }
 
 /** As in `next`. */
-export function constraintsToCheck({ typeChanges, newChecks, heldChecks }: PreparedAlter): StoredConstraints {
+export function constraintsToCheck({ typeChanges, newChecks, recheckedChecks }: PreparedAlter): StoredConstraints {
   const attributes = new Set(typeChanges.flatMap(({ becomes, isChecked }) => (isChecked ? [becomes] : [])))
-  return { attributes, checks: [...newChecks, ...heldChecks] }
+  return { attributes, checks: [...newChecks, ...recheckedChecks] }
 }
 
 /** Publish `pending`, check the stored values, build links, replacements and referrer entries, then publish `next`; writers continue meanwhile. */
@@ -152,11 +152,11 @@ export function* planDefinitions(
 
 function planOf(
   catalog: Catalog,
-  { state, retypes, droppedIndexes, pairings, newChecks, heldChecks = [], extents, newKeys }: Alteration,
+  { state, retypes, droppedIndexes, pairings, newChecks, recheckedChecks = [], extents, newKeys }: Alteration,
   { classNumbers, isLossAllowed, complete }: Pick<OnlineAlter, 'classNumbers' | 'isLossAllowed' | 'complete'>,
   { sessionNumber, isStep }: AlterContext,
 ): AlterPlan {
-  refuseConcurrentChecks(catalog, state, retypes, [...newChecks, ...heldChecks])
+  refuseConcurrentChecks(catalog, state, retypes, [...newChecks, ...recheckedChecks])
   const typeChanges = typeChangesToPrepare(catalog, { retypes, droppedIndexes })
   const { state: keyed, added: filled } = withIndexesFor(state, newKeys, undefined)
   checkIndexNames(keyed, [])
@@ -180,7 +180,15 @@ function planOf(
   refuseUnfinishedKeys(typeChanges, rebuiltIndexes)
   const { state: retyping, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
   const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes, extents, filledIndexes }
-  const prepared = { ...effect, typeChanges, newChecks, heldChecks, isLossAllowed, pairings, unfilled }
+  const prepared = {
+    ...effect,
+    typeChanges,
+    newChecks,
+    recheckedChecks,
+    isLossAllowed,
+    pairings,
+    unfilled,
+  }
   const added = replacements.map(({ number }) => number)
   checkIndexNames(retyping, [])
   const isTransaction = isStep || filled.length > 0 || typeChanges.some(isTransactional) || retypes.some(isRedefinition)

@@ -12,49 +12,52 @@ import { mapAttributes } from './pending-types.ts'
 import type { Check } from './properties/checks.ts'
 import type { Retype } from './retype-attribute.ts'
 
-export interface HeldChecks {
+export interface RecheckedChecks {
   /** With the checks left unvalidated, unless they are validated by the change. */
   readonly state: CatalogState
   readonly retypes: readonly Retype[]
   /** Held against stored objects; without new checks, which are held against them in any case. */
-  readonly heldChecks: readonly NewCheck[]
+  readonly recheckedChecks: readonly NewCheck[]
 }
 
 /** `state`: after the change, with bound expressions. */
-export function withHeldChecks(
+export function withRecheckedChecks(
   { state, retypes }: { readonly state: CatalogState; readonly retypes: readonly Retype[] },
   newChecks: readonly NewCheck[],
   isValidating: boolean,
-): HeldChecks {
+): RecheckedChecks {
   const converted = new Set(retypes.filter(changesMeaning).map(({ becomes }) => becomes))
-  if (converted.size === 0) return { state, retypes, heldChecks: [] }
+  if (converted.size === 0) return { state, retypes, recheckedChecks: [] }
   const computed = computedIn(state)
   const isNew = (owner: ClassDefinition, { name }: Check): boolean =>
     newChecks.some((one) => one.owner === owner.number && one.name === name)
-  const isHeld = (owner: ClassDefinition, check: Check): boolean => {
-    const isKnown = check.isValidated !== false && !isNew(owner, check)
-    return isKnown && dependencies(check.expression, computed).some((number) => converted.has(number))
+  const isRechecked = (owner: ClassDefinition, check: Check): boolean => {
+    const isExisting = check.isValidated !== false && !isNew(owner, check)
+    return isExisting && dependencies(check.expression, computed).some((number) => converted.has(number))
   }
-  const held = checksIn(state).filter(({ owner, check }) => isHeld(owner, check))
-  if (held.length === 0) return { state, retypes, heldChecks: [] }
-  if (!isValidating) return { state: unvalidated(state, isHeld), retypes, heldChecks: [] }
-  const named = new Set(held.flatMap(({ check }) => dependencies(check.expression, computed)))
+  const rechecked = checksIn(state).filter(({ owner, check }) => isRechecked(owner, check))
+  if (rechecked.length === 0) return { state, retypes, recheckedChecks: [] }
+  if (!isValidating) return { state: unvalidated(state, isRechecked), retypes, recheckedChecks: [] }
+  const named = new Set(rechecked.flatMap(({ check }) => dependencies(check.expression, computed)))
   return {
     state,
     retypes: retypes.map((retype) => {
       const isConsequence = retype.work.kind === 'recompute' && !retype.work.isRedefined
       return named.has(retype.becomes) && !isConsequence ? { ...retype, isNamed: true } : retype
     }),
-    heldChecks: held.map(({ owner, check: { name } }) => ({ owner: owner.number, name })),
+    recheckedChecks: rechecked.map(({ owner, check: { name } }) => ({ owner: owner.number, name })),
   }
 }
 
-function unvalidated(state: CatalogState, isHeld: (owner: ClassDefinition, check: Check) => boolean): CatalogState {
+function unvalidated(
+  state: CatalogState,
+  isRechecked: (owner: ClassDefinition, check: Check) => boolean,
+): CatalogState {
   const classes = state.classes.map((owner) => {
     const { properties } = owner
-    if (owner.isDeleted || properties?.checks?.some((check) => isHeld(owner, check)) !== true) return owner
+    if (owner.isDeleted || properties?.checks?.some((check) => isRechecked(owner, check)) !== true) return owner
     const checks = properties.checks.map((check) =>
-      isHeld(owner, check) ? { ...check, isValidated: false as const } : check,
+      isRechecked(owner, check) ? { ...check, isValidated: false as const } : check,
     )
     return { ...owner, properties: { ...properties, checks } }
   })

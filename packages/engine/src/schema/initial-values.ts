@@ -21,16 +21,16 @@ export class InitialValues {
   /** JSON; for an embedded object, the initial values of its attributes by number. Undefined for the defaults of the types. */
   of({ existing }: ClassDraft, { number, spec, properties }: DraftAttribute): unknown {
     if (spec?.logicalType !== 'object') return creationDefault(spec as TypeSpec, properties)
-    return existing !== undefined && this.batch.isAdded(number) ? this.ofEmbedded(spec.class) : undefined
+    return existing !== undefined && this.batch.isAdded(number) ? this.embeddedValues(spec.class) : undefined
   }
 
   /** Changing a default makes no shape, so the defaults in the shape of the embedded class may be earlier ones. */
-  private ofEmbedded(number: ClassNumber): unknown {
+  private embeddedValues(number: ClassNumber): unknown {
     if (this.embedded.has(number)) return this.embedded.get(number)
     const draft = this.batch.builder.get(number)
     const initials: Record<string, unknown> = {}
     for (const attribute of storedAttributes(draft)) {
-      const value = this.ofPart(draft, attribute)
+      const value = this.partValues(draft, attribute)
       if (value !== undefined) initials[attribute.number] = value
     }
     const found = Object.keys(initials).length === 0 ? undefined : initials
@@ -38,8 +38,8 @@ export class InitialValues {
     return found
   }
 
-  private ofPart({ existing }: ClassDraft, { number, spec, properties }: DraftAttribute): unknown {
-    if (spec?.logicalType === 'object') return this.ofEmbedded(spec.class)
+  private partValues({ existing }: ClassDraft, { number, spec, properties }: DraftAttribute): unknown {
+    if (spec?.logicalType === 'object') return this.embeddedValues(spec.class)
     const value = creationDefault(spec as TypeSpec, properties)
     if (value !== undefined || existing === undefined) return value
     const shaped = this.shape(existing.shapeNumber)?.attributes.find((one) => one.number === number)

@@ -14,11 +14,11 @@ export const objectsPerYield = 100
 /** Evaluates the expressions of embedded objects. Throws like `evaluateValues`. */
 export function* evaluateWithin(state: ObjectState, unit: UnitOfWork): Pieces<undefined> {
   const { format, values, before, changed } = state
-  const held = new ObjectsBefore(() => (before === undefined ? [] : [before]), format)
+  const previous = new ObjectsBefore(() => (before === undefined ? [] : [before]), format)
   for (const attribute of format.evaluatedWithin) {
     const { index } = attribute
     if (before !== undefined && changed?.has(index) !== true) continue
-    values[index] = yield* valueWithin(attribute, format, values[index], held, ['attributes'], unit)
+    values[index] = yield* valueWithin(attribute, format, values[index], previous, ['attributes'], unit)
   }
 }
 
@@ -27,12 +27,12 @@ function* valueWithin(
   attribute: AttributeFormat,
   owner: ClassFormat,
   value: unknown,
-  held: ObjectsBefore,
+  previous: ObjectsBefore,
   place: CommandPlace,
   unit: UnitOfWork,
 ): Pieces<unknown> {
   const format = owner.embeddedIn(attribute) as ClassFormat
-  const inner = held.within(attribute, format)
+  const inner = previous.within(attribute, format)
   const path = [...place, attribute.attribute.outputName]
   if (attribute.embedded !== undefined) return yield* evaluatedObject(value as Values, inner, path, unit)
   const objects: Values[] = []
@@ -46,15 +46,20 @@ function* valueWithin(
 type Values = readonly unknown[]
 
 /** The object with the values that its expressions give; the object itself if it was there before. */
-function* evaluatedObject(object: Values, held: ObjectsBefore, place: CommandPlace, unit: UnitOfWork): Pieces<Values> {
-  if (held.includes(object)) return object
-  const { format } = held
+function* evaluatedObject(
+  object: Values,
+  previous: ObjectsBefore,
+  place: CommandPlace,
+  unit: UnitOfWork,
+): Pieces<Values> {
+  if (previous.includes(object)) return object
+  const { format } = previous
   const values = [...object]
   for (const attribute of format.evaluatedWithin) {
-    values[attribute.index] = yield* valueWithin(attribute, format, values[attribute.index], held, place, unit)
+    values[attribute.index] = yield* valueWithin(attribute, format, values[attribute.index], previous, place, unit)
   }
   evaluateDefaults(format, values, unit)
-  evaluateComputed(format, values, held, place)
+  evaluateComputed(format, values, previous, place)
   return values
 }
 
@@ -70,8 +75,8 @@ export function evaluateValues(state: ObjectState, unit: UnitOfWork): void {
     }
   }
   if (format.computedAttributes.length === 0) return
-  const held = new ObjectsBefore(() => (before === undefined ? [] : [before]), format)
-  evaluateComputed(format, values, held, ['attributes'], (index) => setValue(state, { index }, values[index]))
+  const previous = new ObjectsBefore(() => (before === undefined ? [] : [before]), format)
+  evaluateComputed(format, values, previous, ['attributes'], (index) => setValue(state, { index }, values[index]))
 }
 
 function evaluateDefaults(
@@ -92,23 +97,23 @@ function evaluateDefaults(
 function evaluateComputed(
   format: ClassFormat,
   values: unknown[],
-  held: ObjectsBefore,
+  previous: ObjectsBefore,
   place: CommandPlace,
   onSet?: (index: number) => void,
 ): void {
-  const given = format.computedAttributes.map(({ index }) => values[index])
+  const input = format.computedAttributes.map(({ index }) => values[index])
   // Otherwise one that names another would be evaluated with the value that this had before.
   for (const { index } of format.computedAttributes) values[index] = unevaluated
   for (const [i, attribute] of format.computedAttributes.entries()) {
     const { index, codec } = attribute
-    const isGiven = given[i] !== unevaluated
+    const hasInput = input[i] !== unevaluated
     const isStored = !isUnstored(attribute.attribute)
-    if (!isStored && !isGiven) continue
+    if (!isStored && !hasInput) continue
     if (isFollowing(attribute.attribute))
       throw refusal(format, attribute, 'is computed of other objects, and is not given', place)
     const value = format.valueIn(values, index)
-    const isSame = isGiven && isSameValue(codec, given[i], value)
-    if (isGiven && !isSame && !held.had(attribute, given[i])) {
+    const isSame = hasInput && isSameValue(codec, input[i], value)
+    if (hasInput && !isSame && !previous.had(attribute, input[i])) {
       const text = formatForMessage(value === null ? null : codec.toJson(value))
       throw refusal(format, attribute, `is computed and has the value ${text} here`, place)
     }

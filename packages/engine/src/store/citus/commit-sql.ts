@@ -146,8 +146,8 @@ function makeOrLockOne(onEntries: (part: OnTable) => string): string {
 /** Before a failed key precondition of the same commit, a failed range counts as the first. */
 function checkRanges(schema: string, onEntries: (part: OnTable) => string): string {
   const within = `key >= r.a AND key < coalesce(r.b, ${aboveAllKeys}) AND NOT key = ANY (own)`
-  const ofOne = `placement = r.p AND ${within}`
-  const ofSeveral = `(placement, key) >= (r.p, r.a) AND placement >= r.p AND placement <= r.l AND ${within}`
+  const inOnePlacement = `placement = r.p AND ${within}`
+  const inSeveralPlacements = `(placement, key) >= (r.p, r.a) AND placement >= r.p AND placement <= r.l AND ${within}`
   const add = (table: string, rows: string): string => `
         IF value_bytes IS NULL THEN
           SELECT concat_ws(',', nullif(held, ''), string_agg(encode(key, 'hex'), ',' ORDER BY key)) INTO held FROM ${table} WHERE ${rows};
@@ -161,13 +161,13 @@ function checkRanges(schema: string, onEntries: (part: OnTable) => string): stri
     CONTINUE WHEN r.c = ANY (losers) AND lost[array_position(losers, r.c)] < r.i;
     value_bytes := CASE WHEN left(r.h, 1) IN ('#', '=') THEN substr(split_part(r.h, ':', 1), 2)::int4 END;
     IF r.p = r.l THEN
-      ${onEntries((table) => add(table, ofOne))}
+      ${onEntries((table) => add(table, inOnePlacement))}
     ELSE
       -- A range over several placements that begins in the first one has its first keys in the other table.
       IF r.p = ${rootPlacement} THEN
         ${add(`${schema}.kv_root`, `placement = ${rootPlacement} AND ${within}`)}
       END IF;
-      ${add(`${schema}.kv`, ofSeveral)}
+      ${add(`${schema}.kv`, inSeveralPlacements)}
     END IF;
     -- The last of several parts of a range that is required to be unchanged has the content of all of them.
     CONTINUE WHEN right(r.h, 1) = '+';

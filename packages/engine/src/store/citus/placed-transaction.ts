@@ -48,7 +48,7 @@ export class PlacedTransaction implements SnapshotReads {
         await kind.prepared?.recoverUnsettled()
         return connections.reader(isNested)
       },
-      begun: (send) => this.blockCommits(send),
+      started: (send) => this.blockCommits(send),
       // Commits stay blocked until the further connections have ended.
       beforeEnd: () => this.endFurther(),
     })

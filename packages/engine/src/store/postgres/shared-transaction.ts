@@ -42,7 +42,7 @@ export interface TransactionParts {
   readonly gathering?: Gathering
   connect(): Promise<PoolClient>
   /** Awaited before the first read. `send` sends a statement of the transaction. */
-  begun?(send: (text: string) => Promise<unknown>): Promise<void>
+  started?(send: (text: string) => Promise<unknown>): Promise<void>
   /** Awaited before the transaction ends. */
   beforeEnd?(): Promise<unknown>
 }
@@ -153,14 +153,14 @@ export class SharedTransaction {
 
   /** Snapshots that join while it waits for a connection are included. */
   private async begin(): Promise<PoolClient> {
-    const { gathering, begun } = this.parts
+    const { gathering, started } = this.parts
     if (gathering !== undefined) this.leaveGathering = await gathering.enter()
     const client = await this.connect()
     const send = (text: string): Promise<unknown> => this.within(client.query(text))
     // If it fails, so do the following reads.
     send(begin).catch(() => undefined)
     try {
-      await begun?.(send)
+      await started?.(send)
     } catch (error) {
       client.release(true)
       throw error
