@@ -230,7 +230,7 @@ rule(
       expect.objectContaining({
         type: 'ChangesGone',
         message: expect.stringMatching(
-          /^The position \S+ is before the oldest change that is kept\. Read the objects anew, /,
+          /^The position \S+ is before the oldest change that is kept\. Read the objects again, /,
         ),
       }),
     ])
