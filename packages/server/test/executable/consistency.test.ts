@@ -57,14 +57,14 @@ describe('random transactions on LMDB', () => {
   it('with two workers have no anomaly', async () => {
     const { report, told } = await anomaliesOf([await serverOn(undefined, 2)], { transactions: 1_500 })
     expect(report.findings.names, told).toEqual([])
-    expect(report.outcomes.ok).toBeGreaterThan(20)
+    expect(report.outcomes.ok).toBeGreaterThan(5)
   })
 
   it('with workers and servers that are killed, and connections that are cut, have no anomaly', async () => {
     const faults: FaultName[] = ['worker', 'worker', 'crash', 'connections']
     const { report, told } = await anomaliesOf([await serverOn(undefined, 2)], { transactions: 1_500, faults })
     expect(report.findings.names, told).toEqual([])
-    expect(report.outcomes.ok).toBeGreaterThan(20)
+    expect(report.outcomes.ok).toBeGreaterThan(5)
   })
 })
 
@@ -74,7 +74,7 @@ it('random transactions on PostgreSQL with two servers have no anomaly, also whe
     faults: ['crash', 'connections'],
   })
   expect(report.findings.names, told).toEqual([])
-  expect(report.outcomes.ok).toBeGreaterThan(20)
+  expect(report.outcomes.ok).toBeGreaterThan(5)
 })
 
 /** Whatever the store promises of several objects at once. */
