@@ -10,7 +10,6 @@ import { withValidation } from './class-validation.ts'
 import type { AlterClass, DefineClasses } from './commands.ts'
 import { defineClassesYielding } from './define-classes.ts'
 import type { ExtentChecks } from './extent-checks.ts'
-import { refuseConcurrentChecks } from './held-checks.ts'
 import type { Pairing } from './pairing.ts'
 import {
   canBePending,
@@ -28,6 +27,7 @@ import {
   withPendingTypes,
   withRebuiltIndexes,
 } from './pending-types.ts'
+import { refuseConcurrentChecks } from './rechecked-checks.ts'
 import { type UnfilledReferrers, unfilledReferrers } from './referrer-indexes.ts'
 import type { Retype } from './retype-attribute.ts'
 import { checkIndexNames, withIndexesFor } from './unique-indexes.ts'

@@ -6,7 +6,7 @@ import { attributesUsed } from './class-expressions.ts'
 import { commandError } from './command-error.ts'
 import { namesOf } from './define-checks.ts'
 import { expressionText, isExpression, type SchemaExpression } from './expression.ts'
-import { changesMeaning } from './held-checks.ts'
+import { changesMeaning } from './rechecked-checks.ts'
 import type { Retype, RetypeContext } from './retype-attribute.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 

@@ -37,7 +37,7 @@ export interface Retype {
   readonly becomesUnique: boolean
   /** Stored references are entered in a referrer index, which the attribute does not have yet. */
   readonly gainsReferrers: boolean
-  /** Checks that stored objects satisfy name the attribute, and its values become others (`held-checks.ts`). */
+  /** Checks that stored objects satisfy name the attribute, and its values become others (`rechecked-checks.ts`). */
   readonly isNamed?: true
 }
 

@@ -68,7 +68,7 @@ export function evaluateValues(state: ObjectState, unit: UnitOfWork): void {
   const { format, values, before, stored } = state
   const { objects, expressions, isUnchecked } = unit
   evaluateDefaults(format, values, unit, (index) => setValue(state, { index }, values[index]))
-  // What is made as it was elsewhere is changed in steps, which are no changes of the object.
+  // An object that is rebuilt from an archive is changed in steps, which are not changes in the sense of onUpdate.
   if (state.isUpdated && stored !== undefined && !isUnchecked) {
     for (const { index, valueFor } of expressions.all.updatesOf(format, objects.formats)) {
       if (isLeft(state, index)) setValue(state, { index }, valueFor(values, expressions.user))
@@ -87,7 +87,7 @@ function evaluateDefaults(
 ): void {
   for (const { index, valueFor } of all.defaultsOf(format, formats)) {
     if (values[index] !== unevaluated) continue
-    // An object that is made as it was elsewhere gets all its values in later steps.
+    // An object that is rebuilt from an archive gets all its values in later steps.
     values[index] = isUnchecked ? null : valueFor(values, user, numbers)
     onSet?.(index)
   }
@@ -110,7 +110,7 @@ function evaluateComputed(
     const isStored = !isUnstored(attribute.attribute)
     if (!isStored && !hasInput) continue
     if (isFollowing(attribute.attribute))
-      throw refusal(format, attribute, 'is computed of other objects, and is not given', place)
+      throw refusal(format, attribute, 'is computed from other objects and cannot be set', place)
     const value = format.valueIn(values, index)
     const isSame = hasInput && isSameValue(codec, input[i], value)
     if (hasInput && !isSame && !previous.had(attribute, input[i])) {

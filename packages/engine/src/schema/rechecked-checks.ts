@@ -6,7 +6,8 @@ import type { AttributeNumber, TypeSpec } from '../types/type-spec.ts'
 import { buildCatalog } from './build-catalog.ts'
 import type { Catalog } from './catalog.ts'
 import type { Attribute, CatalogState, ClassDefinition } from './class-definition.ts'
-import { attributesNamed, isExpression, type SchemaExpression } from './expression.ts'
+import { attributesUsed } from './class-expressions.ts'
+import { attributesNamed, type SchemaExpression } from './expression.ts'
 import type { NewCheck } from './pending-checks.ts'
 import { mapAttributes } from './pending-types.ts'
 import type { Check } from './properties/checks.ts'
@@ -16,7 +17,7 @@ export interface RecheckedChecks {
   /** With the checks left unvalidated, unless they are validated by the change. */
   readonly state: CatalogState
   readonly retypes: readonly Retype[]
-  /** Held against stored objects; without new checks, which are held against them in any case. */
+  /** To be validated for stored objects; without new checks, which are validated in any case. */
   readonly recheckedChecks: readonly NewCheck[]
 }
 
@@ -28,17 +29,17 @@ export function withRecheckedChecks(
 ): RecheckedChecks {
   const converted = new Set(retypes.filter(changesMeaning).map(({ becomes }) => becomes))
   if (converted.size === 0) return { state, retypes, recheckedChecks: [] }
-  const computed = computedIn(state)
+  const used = usedIn(state)
   const isNew = (owner: ClassDefinition, { name }: Check): boolean =>
     newChecks.some((one) => one.owner === owner.number && one.name === name)
   const isRechecked = (owner: ClassDefinition, check: Check): boolean => {
     const isExisting = check.isValidated !== false && !isNew(owner, check)
-    return isExisting && dependencies(check.expression, computed).some((number) => converted.has(number))
+    return isExisting && [...used(check.expression)].some((number) => converted.has(number))
   }
   const rechecked = checksIn(state).filter(({ owner, check }) => isRechecked(owner, check))
   if (rechecked.length === 0) return { state, retypes, recheckedChecks: [] }
   if (!isValidating) return { state: unvalidated(state, isRechecked), retypes, recheckedChecks: [] }
-  const named = new Set(rechecked.flatMap(({ check }) => dependencies(check.expression, computed)))
+  const named = new Set(rechecked.flatMap(({ check }) => [...used(check.expression)]))
   return {
     state,
     retypes: retypes.map((retype) => {
@@ -77,7 +78,7 @@ function isSameInExpressions(from: TypeSpec, to: TypeSpec): boolean {
 
 /**
  * Throws AttributeInUse if a check is being added that names an attribute whose type this change converts, or this change adds
- * or holds a check that names an attribute whose type is being converted: neither would be checked with the values of the other.
+ * or validates a check that names an attribute whose type is being converted: neither would be checked with the values of the other.
  * `next`: after this change, with bound expressions.
  */
 export function refuseConcurrentChecks(
@@ -88,20 +89,18 @@ export function refuseConcurrentChecks(
 ): void {
   const converted = new Set(retypes.filter(changesMeaning).map(({ attribute }) => attribute))
   if (converted.size === 0 && checks.length === 0) return
-  const computed = computedIn(next)
+  const used = usedIn(next)
   const isConverting = (number: AttributeNumber): boolean => {
     const attribute = catalog.attribute(number)
     return attribute !== undefined && specAfter(attribute) !== undefined
   }
   for (const { number, name, isDeleted, pendingChecks = [], properties } of next.classes) {
     if (isDeleted) continue
-    const pending = pendingChecks.find(({ expression }) =>
-      dependencies(expression, computed).some((one) => converted.has(one)),
-    )
+    const pending = pendingChecks.find(({ expression }) => [...used(expression)].some((one) => converted.has(one)))
     const own = (properties?.checks ?? []).filter((check) => {
       return checks.some((one) => one.owner === number && one.name === check.name)
     })
-    const changing = own.find(({ expression }) => dependencies(expression, computed).some(isConverting))
+    const changing = own.find(({ expression }) => [...used(expression)].some(isConverting))
     const check = pending ?? changing
     if (check === undefined) continue
     const message = `Check ${check.name} of class ${name} names an attribute that is being changed by another request, or is being added by one.`
@@ -112,7 +111,9 @@ export function refuseConcurrentChecks(
 /** Whether the attributes that the expression names have the same types in both states, and these are not being changed. */
 export function keepsMeaning(expression: SchemaExpression, seen: CatalogState, state: CatalogState): boolean {
   const [before, after] = [attributesIn(seen), attributesIn(state)]
-  return dependencies(expression, computedIn(state)).every((number) => {
+  // One that is gone is named, and not used.
+  const used = [...attributesNamed(expression), ...attributesUsed(expression, (number) => after.get(number))]
+  return used.every((number) => {
     const attribute = after.get(number)
     const isChanging = attribute === undefined || specAfter(attribute) !== undefined
     return !isChanging && isDeepStrictEqual(attribute.spec, before.get(number)?.spec)
@@ -124,27 +125,10 @@ function attributesIn({ classes }: CatalogState): Map<AttributeNumber, Attribute
   return new Map(present.flatMap((cls) => cls.attributes.map((attribute) => [attribute.number, attribute])))
 }
 
-/** The attributes that the expression names, and those that the computed ones among them name. */
-function dependencies(
-  expression: SchemaExpression,
-  computed: ReadonlyMap<AttributeNumber, SchemaExpression>,
-): AttributeNumber[] {
-  const found = new Set(attributesNamed(expression))
-  for (const number of found) {
-    const inner = computed.get(number)
-    if (inner !== undefined) for (const one of attributesNamed(inner)) found.add(one)
-  }
-  return [...found]
-}
-
-function computedIn({ classes }: CatalogState): Map<AttributeNumber, SchemaExpression> {
-  const attributes = classes.filter(({ isDeleted }) => !isDeleted).flatMap((cls) => cls.attributes)
-  return new Map(
-    attributes.flatMap(({ number, properties }) => {
-      const computed = properties?.own.computed
-      return isExpression(computed) ? [[number, computed] as const] : []
-    }),
-  )
+/** The attributes that the expression depends on in that state. */
+function usedIn(state: CatalogState): (expression: SchemaExpression) => ReadonlySet<AttributeNumber> {
+  const attributes = attributesIn(state)
+  return (expression) => attributesUsed(expression, (number) => attributes.get(number))
 }
 
 function checksIn({ classes }: CatalogState): { readonly owner: ClassDefinition; readonly check: Check }[] {
