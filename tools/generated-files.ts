@@ -27,7 +27,7 @@ const generators: Readonly<Record<string, (current: string, files: ProjectFiles)
     ),
   'packages/client/src/change-types.ts': () =>
     wireTypes(
-      `/** What the change feed sends, and what is told of webhooks. ${origin} from the schemas of the server. */\n`,
+      `/** The events of the change feed, and the records of webhooks. ${origin} from the schemas of the server. */\n`,
       { ...changeSchemas, ...webhookSchemas, Attributes: wireSchemas.Attributes, Oid: wireSchemas.Oid },
       { Attributes: './wire.ts', Oid: './wire.ts' },
     ),

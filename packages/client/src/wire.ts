@@ -36,13 +36,13 @@ export interface AttributeConstraints {
   readonly elementSpecification?: {
     /** The value is never null. */
     readonly isRequired?: boolean | null
-    /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
+    /** The value for creations that omit the attribute: a value, or an object with an `expression`. */
     readonly default?: unknown
-    /** What the attribute gets with each change of its object that leaves it as it is. */
+    /** The value after each change of the object that does not set the attribute. */
     readonly onUpdate?: {
       readonly expression: string
     } | null
-    /** The values that are allowed, or objects of `value` and `label`. */
+    /** The allowed values, or objects of `value` and `label`. */
     readonly enumeration?: readonly unknown[] | null
     readonly minimum?: unknown
     readonly maximum?: unknown
@@ -55,15 +55,15 @@ export interface AttributeConstraints {
     readonly minItems?: number | string | null
     readonly maxItems?: number | string | null
     readonly uniqueItems?: boolean | null
-    /** No two objects have the value; a unique index keeps it. */
+    /** No two objects have the same value; a unique index enforces it. */
     readonly isUnique?: boolean | null
     /** The value given at creation is never changed. */
     readonly isReadOnly?: boolean | null
-    /** When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`. */
+    /** What happens to the reference when its target is deleted: `keep`, `clear`, `restrict` or `delete`. */
     readonly onTargetDelete?: string | null
-    /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
+    /** What happens to the targets when this object is deleted: `keep`, `delete` or `deleteUnreferenced`. */
     readonly onSourceDelete?: string | null
-    /** What the attribute stands for. */
+    /** The expression that gives the value of the attribute, which cannot be set. */
     readonly computed?: {
       readonly expression: string
       readonly isStored?: boolean
@@ -74,13 +74,13 @@ export interface AttributeConstraints {
   }
   /** The value is never null. */
   readonly isRequired?: boolean | null
-  /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
+  /** The value for creations that omit the attribute: a value, or an object with an `expression`. */
   readonly default?: unknown
-  /** What the attribute gets with each change of its object that leaves it as it is. */
+  /** The value after each change of the object that does not set the attribute. */
   readonly onUpdate?: {
     readonly expression: string
   } | null
-  /** The values that are allowed, or objects of `value` and `label`. */
+  /** The allowed values, or objects of `value` and `label`. */
   readonly enumeration?: readonly unknown[] | null
   readonly minimum?: unknown
   readonly maximum?: unknown
@@ -93,15 +93,15 @@ export interface AttributeConstraints {
   readonly minItems?: number | string | null
   readonly maxItems?: number | string | null
   readonly uniqueItems?: boolean | null
-  /** No two objects have the value; a unique index keeps it. */
+  /** No two objects have the same value; a unique index enforces it. */
   readonly isUnique?: boolean | null
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean | null
-  /** When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`. */
+  /** What happens to the reference when its target is deleted: `keep`, `clear`, `restrict` or `delete`. */
   readonly onTargetDelete?: string | null
-  /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
+  /** What happens to the targets when this object is deleted: `keep`, `delete` or `deleteUnreferenced`. */
   readonly onSourceDelete?: string | null
-  /** What the attribute stands for. */
+  /** The expression that gives the value of the attribute, which cannot be set. */
   readonly computed?: {
     readonly expression: string
     readonly isStored?: boolean
@@ -134,13 +134,13 @@ export interface AttributeDefinition {
   readonly keySpecification?: TypeDefinition
   /** The value is never null. */
   readonly isRequired?: boolean
-  /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
+  /** The value for creations that omit the attribute: a value, or an object with an `expression`. */
   readonly default?: unknown
-  /** What the attribute gets with each change of its object that leaves it as it is. */
+  /** The value after each change of the object that does not set the attribute. */
   readonly onUpdate?: {
     readonly expression: string
   }
-  /** The values that are allowed, or objects of `value` and `label`. */
+  /** The allowed values, or objects of `value` and `label`. */
   readonly enumeration?: readonly unknown[]
   readonly minimum?: unknown
   readonly maximum?: unknown
@@ -153,15 +153,15 @@ export interface AttributeDefinition {
   readonly minItems?: number | string
   readonly maxItems?: number | string
   readonly uniqueItems?: boolean
-  /** No two objects have the value; a unique index keeps it. */
+  /** No two objects have the same value; a unique index enforces it. */
   readonly isUnique?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
-  /** When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`. */
+  /** What happens to the reference when its target is deleted: `keep`, `clear`, `restrict` or `delete`. */
   readonly onTargetDelete?: string
-  /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
+  /** What happens to the targets when this object is deleted: `keep`, `delete` or `deleteUnreferenced`. */
   readonly onSourceDelete?: string
-  /** What the attribute stands for. */
+  /** The expression that gives the value of the attribute, which cannot be set. */
   readonly computed?: {
     readonly expression: string
     readonly isStored?: boolean
@@ -841,13 +841,13 @@ export interface TypeDefinition {
   readonly keySpecification?: TypeDefinition
   /** The value is never null. */
   readonly isRequired?: boolean
-  /** What a creation that leaves the attribute out gets: a value, or an object with an `expression`. */
+  /** The value for creations that omit the attribute: a value, or an object with an `expression`. */
   readonly default?: unknown
-  /** What the attribute gets with each change of its object that leaves it as it is. */
+  /** The value after each change of the object that does not set the attribute. */
   readonly onUpdate?: {
     readonly expression: string
   }
-  /** The values that are allowed, or objects of `value` and `label`. */
+  /** The allowed values, or objects of `value` and `label`. */
   readonly enumeration?: readonly unknown[]
   readonly minimum?: unknown
   readonly maximum?: unknown
@@ -860,15 +860,15 @@ export interface TypeDefinition {
   readonly minItems?: number | string
   readonly maxItems?: number | string
   readonly uniqueItems?: boolean
-  /** No two objects have the value; a unique index keeps it. */
+  /** No two objects have the same value; a unique index enforces it. */
   readonly isUnique?: boolean
   /** The value given at creation is never changed. */
   readonly isReadOnly?: boolean
-  /** When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`. */
+  /** What happens to the reference when its target is deleted: `keep`, `clear`, `restrict` or `delete`. */
   readonly onTargetDelete?: string
-  /** When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`. */
+  /** What happens to the targets when this object is deleted: `keep`, `delete` or `deleteUnreferenced`. */
   readonly onSourceDelete?: string
-  /** What the attribute stands for. */
+  /** The expression that gives the value of the attribute, which cannot be set. */
   readonly computed?: {
     readonly expression: string
     readonly isStored?: boolean

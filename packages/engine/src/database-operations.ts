@@ -80,7 +80,7 @@ export interface OperationScope {
 export interface SchemaExecutor {
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
   alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber>
-  /** Likewise; a change that is made online goes on in the background. */
+  /** Likewise; an online change continues in the background. */
   startAlter(command: AlterClass, receipt?: Receipt<AlteredClasses>): Promise<AlteredClasses>
   /** By full name or class number. */
   deleteClass(command: DeleteClass): Promise<void>

@@ -1,4 +1,4 @@
-/** The server as a library. `exports/` has what the command line uses beside it. */
+/** The server as a library. `exports/` has further exports for the command line. */
 export { type Config, ConfigError, type ConfigSource } from './config/config.ts'
 export { mergeConfig } from './config/merge-config.ts'
 export { type ProblemType, problemEntry, problemTypes } from './errors/server-errors.ts'

@@ -136,7 +136,7 @@ export function attributeConversions(
   return new Map(parts)
 }
 
-/** What a server gives an attribute that a creation leaves out is only wanted where the class says so; it would be 0 or "" otherwise. */
+/** Initial values are applied only if the class defines them; otherwise the server would store 0 or "". */
 function absentValue(attribute: AttributeDefinition, convert: ConvertStored): (() => unknown) | undefined {
   if (attribute.logicalType === 'object') return () => convert({})
   return attribute.default === undefined ? nullValue(attribute, convert) : undefined

@@ -75,7 +75,7 @@ export function schemaState(
           className,
           isReferenceable,
           superClass,
-          // Whether objects satisfy what the schema asks for is data.
+          // Whether objects satisfy a constraint is a matter of data, not of schema.
           attributes: attributes.map(({ isValidated: _, ...attribute }) => attribute),
           properties: {
             ...properties,

@@ -61,7 +61,7 @@ export class ClassAccess {
     return this.grantsOn(cls).some(({ actions }) => actions.includes(action))
   }
 
-  /** By one grant on all classes from which nothing is kept: what is of no class is for nobody else. */
+  /** Whether one grant covers all classes and hides nothing; required for everything that belongs to no class. */
   allowsOnDatabase(action: DatabaseAction): boolean {
     return this.grants.some((grant) => {
       return coversEverything(grant) && databaseActions[action].every((each) => grant.actions.includes(each))

@@ -106,7 +106,7 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
   }
   const { arriving: _, pendingChecks: __, validation, properties, ...definition } = cls.definition
   const visible = properties === undefined ? {} : { properties: restrictedProperties(properties, cls, access) }
-  // The failure of a change names objects, and what is hidden may be the reason for it.
+  // The failure of a change names objects, which may be hidden from the caller.
   const includesValidation = validation !== undefined && access.allows(cls, 'define') && isFullyVisible(cls, access)
   return {
     ...definition,
@@ -117,7 +117,7 @@ function restrictedClass(cls: SchemaClass, exposed: ReadonlySet<ClassNumber>, ac
   }
 }
 
-/** Without checks of what the caller does not know. */
+/** Omits checks of attributes that are hidden from the caller. */
 function restrictedProperties(properties: ClassProperties, cls: SchemaClass, access: ClassAccess): ClassProperties {
   const { checks, ...others } = properties
   const visible = checks?.filter(({ expression }) => access.namesOnlyVisible(cls, expression)) ?? []

@@ -1,10 +1,10 @@
-/** Changes of classes that go on after their request was replied to (contract 10.5.12). */
+/** Changes of classes that continue after the reply to their request (contract 10.5.12). */
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { validationStopped } from '../schema/class-validation.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 
-/** A change of classes that is done, or goes on in the background. */
+/** A change of classes that is complete, or continues in the background. */
 export interface AlteredClasses {
   /** One per description, in order. */
   readonly numbers: readonly ClassNumber[]
@@ -20,7 +20,7 @@ export class BackgroundAlters {
     return this.stopping.signal
   }
 
-  /** Throws ServerBusy if as many changes as are allowed are under way. */
+  /** Throws ServerBusy if the maximum number of changes is running. */
   requireRoom(max: number): void {
     if (this.running.size < max) return
     const message = `${max} classes are already being changed in the background, the maximum (backgroundBuildsMax).`
@@ -33,7 +33,7 @@ export class BackgroundAlters {
     this.running.add(tracked)
   }
 
-  /** Changes under way fail, as their classes show. */
+  /** Running changes fail, as their classes show. */
   async stop(): Promise<void> {
     this.stopping.abort(new AshlarError('ShuttingDown', validationStopped.message))
     await Promise.all(this.running)

@@ -99,7 +99,7 @@ function unmetAdditions(additions: readonly Addition[], next: Catalog, expressio
   return unmet.length === 0 ? undefined : { additions: unmet, formats }
 }
 
-/** Those of the attribute, and the validated ones of the objects that it embeds from the start. */
+/** The constraints of the attribute, and the validated constraints of the objects that it embeds initially. */
 function constraintsOfAddition(attribute: AttributeNumber, formats: RecordFormats): StoredConstraints {
   const attributes = new Set([attribute])
   const checks: NewCheck[] = []

@@ -125,7 +125,7 @@ export class DdlExecutor {
     }
   }
 
-  /** Commits the pending parts of the change, and if it goes on in the background, the receipt of its request. */
+  /** Commits the pending parts of the change, with the receipt of its request if it continues in the background. */
   private async publish(
     own: CatalogTransaction,
     alter: OnlineAlter,

@@ -6,7 +6,7 @@ export class Numbering {
   private readonly rehearsed = new Map<number, CatalogCounters>()
 
   /**
-   * The next numbers for an operation: those of the rehearsal, or those of `present` if they are greater. Returns `present`
+   * The next numbers for an operation: the greater of the rehearsal's and those in `present`. Returns `present`
    * itself if nothing has to change.
    */
   countersFor(operation: number, present: CatalogCounters): CatalogCounters {

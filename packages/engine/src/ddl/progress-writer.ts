@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts'
 import { transact } from '../transaction/transact.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 
-/** While one state is being written, only the latest of those that follow waits. */
+/** While one state is being written, only the latest later state waits. */
 export class ProgressWriter {
   private readonly store: Store
   private readonly attemptsMax: number

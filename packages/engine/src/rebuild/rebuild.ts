@@ -92,7 +92,7 @@ async function makeClasses(
   })
 }
 
-/** What a class shows of constraints and checks that its objects may violate. */
+/** The unvalidated constraints and checks of a class. */
 interface RepresentedClass {
   readonly className: string
   readonly attributes: readonly { readonly attributeName: string; readonly isValidated?: boolean }[]
@@ -130,7 +130,7 @@ function withoutValidationOf(
   return { ...definition, attributes, properties: { ...properties, checks } }
 }
 
-/** Of unique attributes, once all objects have what they hold. Throws UniqueViolation. */
+/** Builds the indexes of unique attributes once all objects have their values. Throws UniqueViolation. */
 async function buildUniqueIndexes(
   database: OpenDatabase,
   writer: CatalogWriter,

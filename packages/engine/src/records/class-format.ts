@@ -265,13 +265,13 @@ export class ClassFormat {
     return values === result.values ? result : { ...result, values: [...values] }
   }
 
-  /** Whether the attribute is evaluated when all others are read, or by name alone. */
+  /** Whether the attribute is evaluated when an object is read as a whole, or only by name. */
   private isReadLate(index: number): boolean {
     const attribute = this.attributes[index] as AttributeFormat
     return isFollowing(attribute.attribute) || (!this.cls.isReferenceable && isComputed(attribute.attribute))
   }
 
-  /** The values of an embedded object with those of computed attributes that are stored. */
+  /** The values of an embedded object, including stored computed attributes. */
   withStoredValues(values: readonly unknown[]): readonly unknown[] {
     if (this.computedAttributes.length === 0) return values
     const missing = this.computedAttributes.filter(({ attribute, index }) => {

@@ -30,7 +30,7 @@ export function typesSince(catalog: Catalog, shape: Shape, number: AttributeNumb
   return types
 }
 
-/** The computed attributes whose values in records of that shape are those of another expression, or of other types. */
+/** The computed attributes whose values in records of that shape were given by another expression or have another type. */
 export function obsoleteIn(catalog: Catalog, shape: Shape): ReadonlySet<AttributeNumber> {
   const [, ...later] = catalog.shapesSince(shape)
   const recomputed = later.flatMap(({ attributes }) => attributes.filter(({ isRecomputed }) => isRecomputed === true))

@@ -95,7 +95,7 @@ export function constraintsToCheck({ typeChanges, newChecks, recheckedChecks }: 
 /** Publish `pending`, check the stored values, build links, replacements and referrer entries, then publish `next`; writers continue meanwhile. */
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
-  /** The class shows the progress and the failure of the change, which goes on in the background; see `inBackground`. */
+  /** The class shows the progress and the failure of the change, which continues in the background; see `inBackground`. */
   readonly progressClass?: { readonly number: ClassNumber; readonly session: number }
   /** The store session of the process that makes the change. */
   readonly session: number
@@ -270,7 +270,7 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   const state =
     plan.progressClass === undefined ? computed : withValidation(computed, plan.progressClass.number, undefined)
   const removedCount = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length
-  // Otherwise one of them has come to mean something else, or a check that another request is validating was taken.
+  // Otherwise one of them was replaced, or is a check that another request is validating.
   if (plan.newChecks.length > 0 && removedCount !== plan.newChecks.length) throw concurrentAlter('A check')
   return swapReplacementIndexes(state, plan.replacements)
 }

@@ -52,7 +52,7 @@ export interface ClassDefinition {
 }
 
 export type ClassValidation =
-  /** Under way: the store session of the process that makes the change. */
+  /** While the change is running: the store session of the process that makes it. */
   | { readonly session: number; readonly failure?: undefined }
   | { readonly session?: undefined; readonly failure: ValidationFailure }
 
@@ -84,7 +84,7 @@ export interface ShapeAttribute {
   readonly initial?: unknown
   /** Set in the shape created by a change to this type: how values of earlier shapes are converted; if absent, leniently. */
   readonly conversion?: 'strict'
-  /** Set in the shape created by a change of what the attribute is computed of: its values in earlier shapes are obsolete. */
+  /** Set in the shape created by a change of the attribute's expression: its values in earlier shapes are obsolete. */
   readonly isRecomputed?: true
 }
 

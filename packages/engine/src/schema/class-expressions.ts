@@ -202,7 +202,7 @@ function mayChange(expression: SchemaExpression): boolean {
   return 'text' in expression || classesNamed(expression).length > 0
 }
 
-/** The attributes that the expression depends on: those that it names, and those that its computed attributes name. */
+/** The attributes that the expression depends on, directly or through computed attributes. */
 export function attributesUsed(
   expression: SchemaExpression,
   attributeOf: (number: AttributeNumber) => { readonly properties?: Attribute['properties'] | undefined } | undefined,

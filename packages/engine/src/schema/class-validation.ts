@@ -1,4 +1,4 @@
-/** What a class shows of a change that is made in the background: it is under way, or it has failed (contract 10.5.12). */
+/** The state of a background change, shown by its class: running or failed (contract 10.5.12). */
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogState, ClassValidation } from './class-definition.ts'
 
@@ -16,14 +16,14 @@ export function withValidation(
   return { ...state, classes }
 }
 
-/** The classes with a change under way, and the store sessions that make it. */
+/** The classes with a running change, and the store sessions that make it. */
 export function runningValidations({ classes }: CatalogState): { number: ClassNumber; session: number }[] {
   return classes.flatMap(({ number, validation }) => {
     return validation?.session === undefined ? [] : [{ number, session: validation.session }]
   })
 }
 
-/** Whether the class shows the change of this session as under way. */
+/** Whether the class shows the change of this session as running. */
 export function isValidationRunning(
   state: CatalogState,
   change: { readonly number: ClassNumber; readonly session: number },

@@ -73,7 +73,7 @@ function changingByAnother(draft: ClassDraft, name: string): AshlarError {
   return commandError('AttributeInUse', message, [])
 }
 
-/** Adds checks with new names to those of an existing class; others must match the existing ones. Throws ClassExists. */
+/** Adds checks with new names to an existing class; checks with existing names must match. Throws ClassExists. */
 export function addChecks(
   context: CheckContext,
   draft: ClassDraft,
@@ -110,7 +110,7 @@ export function remainingChecks(
   return checks.filter(({ name }) => !names.includes(name))
 }
 
-/** A class with more could not be defined again from what it shows. Throws InvalidDefinition. */
+/** A class with more could not be defined again from its representation. Throws InvalidDefinition. */
 export function refuseTooManyChecks(draft: ClassDraft, checks: readonly Check[], place: CommandPlace): void {
   if (checks.length <= checksMax) return
   const message = `checks would be more than ${checksMax} checks`

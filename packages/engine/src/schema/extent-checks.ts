@@ -19,7 +19,7 @@ export interface ExtentChecks {
 
 export const noExtentChecks: ExtentChecks = { additions: [], abstractClasses: [] }
 
-/** Without validation, only what embeds objects: the constraints of these are not those of the change. */
+/** Without validation, only attributes that embed objects, whose constraints do not belong to the change. */
 export function additionsTo(draft: ClassDraft, staged: readonly StagedAttribute[], isValidating: boolean): Addition[] {
   if (draft.existing === undefined) return []
   return staged.flatMap(({ attribute: { number, spec }, isNew }) => {
@@ -36,7 +36,7 @@ export function newKeysOf(draft: ClassDraft, staged: readonly StagedAttribute[])
 }
 
 /**
- * The objects that a new attribute puts into existing ones would escape a change of their class that is under way. Throws
+ * The objects that a new attribute puts into existing ones would escape a running change of their class. Throws
  * AttributeInUse.
  */
 export function refuseChangingParts(
@@ -61,7 +61,7 @@ function isChanging(draft: ClassDraft): boolean {
   })
 }
 
-/** The class and those of the objects that its objects embed from the start. */
+/** The class, and the classes of the objects that its objects embed initially. */
 function embeddedFromStart(builder: SchemaBuilder, number: ClassNumber): ClassDraft[] {
   const found = new Set([builder.get(number)])
   for (const draft of found) {

@@ -14,7 +14,7 @@ export interface NewCheck {
   readonly name: string
 }
 
-/** What an online change that is about to complete has added to the catalog as pending. */
+/** The pending parts that an online change, about to complete, has added to the catalog. */
 export interface PreparedParts {
   readonly attributes: ReadonlySet<AttributeNumber>
   readonly checks: readonly NewCheck[]

@@ -157,7 +157,7 @@ function keyAfter(key: KeyAttribute, retypes: readonly Retype[]): KeyAttribute {
 /** Marks a temporary catalog that is never stored. */
 const noVersion = Buffer.alloc(0)
 
-/** What an online change has added to the catalog. */
+/** The parts that an online change has added to the catalog. */
 export interface PendingParts extends PreparedParts {
   readonly replacements: readonly IndexNumber[]
 }

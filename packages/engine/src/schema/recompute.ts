@@ -1,4 +1,4 @@
-/** Computed attributes whose values become others: by another expression, or by what their expression names (contract 10.6.25). */
+/** Computed attributes whose values change: by a new expression, or by a change of an attribute that it names (contract 10.6.25). */
 import type { CommandPlace } from '../errors.ts'
 import type { AttributeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
@@ -36,7 +36,7 @@ export function recomputedAttributes(
 
 type Recompute = Retype & { readonly work: { readonly kind: 'recompute' } }
 
-/** The attributes of the class with another expression, and those that become stored. */
+/** The attributes of the class that get another expression or become stored. */
 function redefinedIn(catalog: Catalog, builder: SchemaBuilder, draft: ClassDraft): Recompute[] {
   const names = expressionNamesOf(builder)
   return [...draft.attributes.values()].flatMap((attribute) => {

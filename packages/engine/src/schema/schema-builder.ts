@@ -38,7 +38,7 @@ export interface ClassDraft {
   arriving: readonly DraftAttribute[]
   /** See `ClassDefinition`. */
   pendingChecks: readonly PendingCheck[]
-  /** Of a change under way. */
+  /** Of a running change. */
   readonly validation: ClassValidation | undefined
   /** The present class; undefined for a new one. */
   readonly existing: ClassDefinition | undefined

@@ -28,7 +28,7 @@ export async function problemsOfCountedLinks(
   })
 }
 
-/** Those that all stored objects are known to satisfy. */
+/** The checks that all stored objects are known to satisfy. */
 function countingConstraints(catalog: Catalog, expressions: CheckSource): StoredConstraints {
   const formats = recordFormats(catalog)
   const attributes = new Set<AttributeNumber>()

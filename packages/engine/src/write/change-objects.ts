@@ -1,4 +1,4 @@
-/** Changes objects in a transaction of its own. */
+/** Changes objects in a separate transaction. */
 import type { MemoryHolder } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'

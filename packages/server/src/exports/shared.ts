@@ -1,4 +1,4 @@
-/** What the command line uses of the server before it starts one: settings, limits, version. Loads neither the engine nor the HTTP server. */
+/** The exports that the command line uses before it starts a server: settings, limits, version. Loads neither the engine nor the HTTP server. */
 export { acceptsAnyHost, isLoopback } from '../browsers/host-names.ts'
 export { type Config, ConfigError, type ConfigSource, storesOf } from '../config/config.ts'
 export { clientVariables, configFromEnvironment } from '../config/config-environment.ts'

@@ -14,17 +14,17 @@ export const propertyFields = {
   isRequired: Type.Optional(Type.Described(quotedBoolean, 'The value is never null.')),
   default: Type.Optional(
     Type.Unknown({
-      description: 'What a creation that leaves the attribute out gets: a value, or an object with an `expression`.',
+      description: 'The value for creations that omit the attribute: a value, or an object with an `expression`.',
     }),
   ),
   onUpdate: Type.Optional(
     Type.Object(
       { expression: Type.String() },
-      { description: 'What the attribute gets with each change of its object that leaves it as it is.' },
+      { description: 'The value after each change of the object that does not set the attribute.' },
     ),
   ),
   enumeration: Type.Optional(
-    Type.Array(Type.Unknown(), { description: 'The values that are allowed, or objects of `value` and `label`.' }),
+    Type.Array(Type.Unknown(), { description: 'The allowed values, or objects of `value` and `label`.' }),
   ),
   minimum: Type.Optional(Type.Unknown()),
   maximum: Type.Optional(Type.Unknown()),
@@ -36,22 +36,24 @@ export const propertyFields = {
   minItems: Type.Optional(quotedInteger),
   maxItems: Type.Optional(quotedInteger),
   uniqueItems: Type.Optional(quotedBoolean),
-  isUnique: Type.Optional(Type.Described(quotedBoolean, 'No two objects have the value; a unique index keeps it.')),
+  isUnique: Type.Optional(
+    Type.Described(quotedBoolean, 'No two objects have the same value; a unique index enforces it.'),
+  ),
   isReadOnly: Type.Optional(Type.Described(quotedBoolean, 'The value given at creation is never changed.')),
   onTargetDelete: Type.Optional(
     Type.String({
-      description: 'When the object that is referred to is deleted: `keep`, `clear`, `restrict` or `delete`.',
+      description: 'What happens to the reference when its target is deleted: `keep`, `clear`, `restrict` or `delete`.',
     }),
   ),
   onSourceDelete: Type.Optional(
     Type.String({
-      description: 'When this object is deleted, those it refers to: `keep`, `delete` or `deleteUnreferenced`.',
+      description: 'What happens to the targets when this object is deleted: `keep`, `delete` or `deleteUnreferenced`.',
     }),
   ),
   computed: Type.Optional(
     Type.Object(
       { expression: Type.String(), isStored: Type.Optional(quotedBoolean) },
-      { description: 'What the attribute stands for.' },
+      { description: 'The expression that gives the value of the attribute, which cannot be set.' },
     ),
   ),
   title: Type.Optional(Type.String()),

@@ -41,9 +41,9 @@ export interface InnerReader {
   value(index: number, captured: readonly unknown[]): unknown
 }
 
-/** Numbers of sequences, for the row at hand. */
+/** Numbers of sequences for the current row. */
 export interface NumberReader {
-  /** Throws `needsFetch` where none is there yet. */
+  /** Throws `needsFetch` if no number has been drawn yet. */
   next(sequence: string): bigint
 }
 

@@ -9,13 +9,13 @@ interface Stock {
   numbers: readonly bigint[]
   /** Where the next one is among the numbers. */
   at: number
-  /** Where it was when the row at hand began. */
+  /** The position when the current row began. */
   rowAt: number
-  /** So many are needed by rows that asked in vain, those that are left included. */
+  /** How many numbers waiting rows need, including the numbers that remain. */
   missing: number
 }
 
-/** What is left at the end, or was given to a row that had to wait for something else, is lost: sequences have gaps. */
+/** Numbers that remain at the end, or were used by a row that must be evaluated again, are lost: sequences have gaps. */
 export class DrawnNumbers implements NumberReader {
   private readonly draw: DrawNumbers
   private readonly memory: RequestMemory
@@ -52,12 +52,12 @@ export class DrawnNumbers implements NumberReader {
     for (const stock of this.stocks.values()) stock.rowAt = stock.at
   }
 
-  /** What was asked for so far will be asked for again. */
+  /** The rows so far will request their numbers again. */
   forgetMissing(): void {
     for (const stock of this.stocks.values()) stock.missing = 0
   }
 
-  /** Draws what rows have asked for in vain. Returns whether there was anything. */
+  /** Draws the numbers that rows are waiting for. Returns whether any row was waiting. */
   async fetchMissing(): Promise<boolean> {
     let hasDrawn = false
     for (const [name, stock] of this.stocks) {

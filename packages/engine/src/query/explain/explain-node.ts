@@ -15,7 +15,7 @@ export interface ExplainNode {
   examined: number
   returned: number
   readonly inputs: readonly ExplainNode[]
-  /** For a DELETE that was executed: what was deleted and cleared beside the objects that it names. */
+  /** For an executed DELETE: the objects deleted and references cleared in addition to the objects that it names. */
   follows?: object
   /** Data written to disk because memory was short. */
   spilled?: Spilled

@@ -29,7 +29,7 @@ export function equalsFor(one: ValueType, other: ValueType): Equals | undefined 
   return compare === undefined ? undefined : (a, b) => compare(a, b) === 0
 }
 
-/** What an expression gives an embedded object, undefined until it is evaluated, follows from its other values. */
+/** Values given to an embedded object by expressions, undefined until evaluated, follow from its other values. */
 function haveEqualElements(one: readonly unknown[], other: readonly unknown[], equals: Equals): boolean {
   if (one.length !== other.length) return false
   return one.every((value, i) => {

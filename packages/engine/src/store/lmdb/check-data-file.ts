@@ -1,4 +1,4 @@
-/** Checks the data file of a store before LMDB opens it: LMDB would crash on some files and treat others as new ones. */
+/** Checks the data file of a store before LMDB opens it: LMDB would crash on some files and treat some as new ones. */
 import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { PlaceRefused } from '../place-refused.ts'

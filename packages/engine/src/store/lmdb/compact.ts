@@ -116,7 +116,7 @@ function refuseFiles(directory: string): void {
     throw new Error(`the user who owns ${data}, or root, has to do it`)
 }
 
-/** Allows one compaction at a time, and removes what a killed one left behind. */
+/** Allows one compaction at a time, and removes the remains of a killed one. */
 async function announce(directory: string, msMax = compactionNoticeMsMax): Promise<LockFile> {
   const { announcement, compacted } = replacementPaths(directory)
   makeDirectoryLikeParent(processDirectory(directory))

@@ -154,7 +154,7 @@ export class CompactedCopy {
     syncFile(data)
   }
 
-  /** Closes the copy and deletes what is left of it. */
+  /** Closes the copy and deletes its remains. */
   async discard(): Promise<void> {
     await this.close()
     rmSync(this.directory, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-/** The commit function in the database: what it does, step by step, and its versions. */
+/** The commit function in the database: its steps, and its versions. */
 import { appendedKeyBytes, appendNumberBytes, appendPrefixBytes } from '../append.ts'
 import { lockFlags, preconditionKind, procedureFlags as steps } from './commit-parameters.ts'
 import { aboveAllKeys, byStrength, checkKeys, contentText, entryContent, signature } from './commit-sql.ts'

@@ -28,7 +28,7 @@ export interface Proof {
 export interface CommitNodes {
   /** Awaited before a call that excludes all others. Throws an `Error` unless every node is reachable. */
   recoverEverywhere(): Promise<void>
-  /** The result of the work, which may wait for what a failed commit has left. */
+  /** The result of the work, which may wait for the remains of a failed commit. */
   recoveringUntil<T>(work: Promise<T>): Promise<T>
   /** Resolves when all changes of the last commit of a backend are visible. `backend`: its process ID. */
   settled(backend: number): Promise<void>

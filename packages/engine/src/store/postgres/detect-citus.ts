@@ -1,4 +1,4 @@
-/** What the driver for PostgreSQL knows of Citus: whether the address is that of its coordinator, and whether a table is distributed. */
+/** Detects Citus for the PostgreSQL driver: whether the address is a coordinator, and whether a table is distributed. */
 import type { Connections } from './connections.ts'
 
 /** Commits and schema changes share a lock table on the coordinator; through a worker it would be a different one. */

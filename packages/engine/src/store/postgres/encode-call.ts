@@ -18,7 +18,7 @@ export interface CallLayout {
   groupOf(lock: KeyLock): 'locked' | 'added' | 'blind'
   /** The uses of the locked rows, with the flags of the statements that lock them. */
   wantsOf(locked: readonly KeyLock[]): number[]
-  /** The tasks of the function for these rows, beside those of any driver. */
+  /** The tasks of the function for these rows, in addition to the tasks common to all drivers. */
   stepsOf(rows: CallRows, call: CommitCall): number
 }
 

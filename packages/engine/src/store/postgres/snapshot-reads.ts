@@ -1,4 +1,4 @@
-/** What a snapshot reads by: on PostgreSQL one transaction, on a distributed database one that may span several nodes. */
+/** The transaction that a snapshot reads in: on a distributed database, it may span several nodes. */
 import type { Bytes, NamingEntries } from '../store.ts'
 import type { RowsInBytes } from './binary-rows.ts'
 import type { NamingPage } from './read-naming.ts'

@@ -88,7 +88,7 @@ function valueAt(row: JsonFragment, column: string, path: readonly string[]): Js
   return value
 }
 
-/** `j.a`, `j`: the column, and what it may be a part of. */
+/** `j.a`, `j`: the column, and the attributes that contain it. */
 function withPrefixes(column: string): readonly string[] {
   const found = [column]
   for (let at = column.lastIndexOf('.'); at > 0; at = column.lastIndexOf('.', at - 1)) found.push(column.slice(0, at))
