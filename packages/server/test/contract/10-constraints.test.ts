@@ -160,6 +160,40 @@ describe('definitions', () => {
         'minLength 2 and pattern',
       ],
       [integer({ enumeration: [1, 2], exclusiveMinimum: 2 }), 'enumeration has no value'],
+      [
+        string({ storage: 'fixed', fixedLength: 3, minLength: 4 }),
+        'minLength is 4 and fixedLength is 3: no value satisfies both',
+      ],
+      [
+        integer({ encoding: 'unsigned', exclusiveMaximum: 0 }),
+        'exclusiveMaximum is 0 and the least value of the type is 0: no value is left',
+      ],
+      [integer({ encoding: 'unsigned', maximum: -1 }), '-1 is not between 0 and 4294967295'],
+      [
+        integer({ storage: 'b64', exclusiveMinimum: '9223372036854775807' }),
+        'exclusiveMinimum is "9223372036854775807" and the greatest value of the type is 9223372036854775807',
+      ],
+      [{ logicalType: 'decimal', precision: 1, exclusiveMinimum: 9 }, 'exclusiveMinimum is "9" and the greatest'],
+      [{ logicalType: 'real', storage: 'b32', exclusiveMinimum: 3.4028234663852886e38 }, 'no value is left'],
+      [{ logicalType: 'date', exclusiveMinimum: '9999-12-31' }, 'the greatest value of the type is "9999-12-31"'],
+      [{ logicalType: 'time', exclusiveMaximum: '00:00:00' }, 'the least value of the type is "00:00:00"'],
+      [
+        {
+          logicalType: 'datetime',
+          exclusiveMinimum: '2024-02-28T00:00:00',
+          exclusiveMaximum: '2024-02-28T00:00:00.0001',
+        },
+        'no value satisfies both',
+      ],
+      [
+        { ...list('boolean'), uniqueItems: true, minItems: 3 },
+        'minItems is 3 and uniqueItems is true, but there are only 2 different elements',
+      ],
+      [
+        { ...list(string({ enumeration: ['a', 'b', 'cc'], minLength: 2 })), uniqueItems: true, minItems: 2 },
+        'but there is only 1 different element',
+      ],
+      [{ ...list(integer({ minimum: 1, exclusiveMaximum: 4 })), uniqueItems: true, minItems: 4 }, 'only 3 different'],
     ]
     for (const [type, words] of wrong) {
       const message = expectProblem(await fd.putSchema(classOf('A', { x: type })), 422, 'InvalidDefinition')
@@ -174,6 +208,11 @@ describe('definitions', () => {
       d: string({ minLength: 2, maxLength: 2 }),
       e: string({ enumeration: ['a', 'bb'], minLength: 2 }),
       f: { ...list('string'), minItems: 1, maxItems: 1 },
+      g: string({ storage: 'fixed', fixedLength: 3, minLength: 3 }),
+      h: integer({ encoding: 'unsigned', exclusiveMaximum: 1 }),
+      i: { ...list('boolean'), uniqueItems: true, minItems: 2 },
+      j: { ...list(integer({ minimum: 1, maximum: 3 })), minItems: 4 },
+      k: { logicalType: 'datetime', storage: 'datetimeoffset', exclusiveMaximum: '0001-01-01T00:00:00Z' },
     }
     await fd.define(classOf('A', right))
   })

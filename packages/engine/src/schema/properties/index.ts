@@ -15,7 +15,7 @@ import {
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
 import { allowedWithComputed, computed } from './computed.ts'
-import { refuseContradictions } from './contradictions.ts'
+import { refuseContradictions, refuseTooFewElements } from './contradictions.ts'
 import { defaultValue } from './default.ts'
 import { onSourceDelete, onTargetDelete } from './deletions.ts'
 import { enumeration } from './enumeration.ts'
@@ -102,6 +102,7 @@ export function defineProperties(
     if (error instanceof ValueError) error.path.unshift('elementSpecification')
     throw error
   }
+  if (inner !== undefined) refuseTooFewElements(own, elementProperties, inner, constraintsOf(elementProperties, inner))
   checkDefault(own, elementProperties, target, inner)
   const isEmpty = Object.keys(own).length === 0 && Object.keys(elementProperties).length === 0
   return isEmpty ? undefined : { own, element: elementProperties }
