@@ -217,6 +217,35 @@ describe('definitions', () => {
     await fd.define(classOf('A', right))
   })
 
+  rule('10.1.7', 'and defaults for which a check is false are refused', async () => {
+    const check = (expression: string, name = 'ok') => ({ checks: [{ name, expression }] })
+    const refused = async (change: Promise<Reply>) => expectProblem(await change, 422, 'InvalidDefinition')
+    const x = integer({ default: -1 })
+    const message = await refused(fd.putSchema(classOf('A', { x }, check('x > 0'))))
+    expect(message).toBe(
+      'Class A, check ok: x > 0 is false for the default of x -1, so creations that give no value would always be refused.',
+    )
+    const two = { x, y: integer({ default: 5 }), z: integer({ computed: { expression: 'x + y' } }) }
+    expect(await refused(fd.putSchema(classOf('A', two, check('z > 10'))))).toContain('the default of y 5, x -1,')
+    await fd.define(
+      classOf('A', { ...two, unset: 'integer', none: integer({ default: null }) }, check('z < 10 AND x < unset')),
+      classOf('B', {}, { superClass: 'A', ...check('none IS NOT NULL AND x > 0', 'given') }),
+      classOf('C', {}, { superClass: 'A', ...check('y > 4', 'large') }),
+      classOf('E', { e: string({ default: 'a' }) }, { ...embedded, ...check("e != ''") }),
+      classOf('D', { e: { logicalType: 'object', class: 'E' } }, check("e.e = 'b'")),
+    )
+    const constrain = (cls: string, attributeName: string, fields: Loose) => {
+      return server.put(fd.at(`/v1/schema/${cls}`), { attributesToConstrain: [{ attributeName, ...fields }] })
+    }
+    expect(await refused(constrain('A', 'y', { default: 4 }))).toContain('Class C, check large: y > 4 is false')
+    expect(await refused(constrain('E', 'e', { default: '' }))).toContain('the default of e ""')
+    expect((await constrain('A', 'y', { default: 7 })).status).toBe(201)
+    const classFields = check('y > 4 AND y < 7', 'large')
+    expect(await refused(server.put(`${fd.at('/v1/schema/C')}&validate=false`, { classFields }))).toContain('y 7')
+    const text = 'UPDATE SCHEMA { ALTER CLASS A {ADD CHECK positive: x > 0} }'
+    expect(await refused(query(text))).toContain('Class A, check positive')
+  })
+
   rule('10.1.5', 'listed again agree in what they give', async () => {
     const x = string({ isRequired: true, maxLength: 5 })
     await fd.define(classOf('A', { x }))
