@@ -17,7 +17,8 @@ import { declaredAttribute } from './declared-attribute.ts'
 import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
-import type { ExpressionBinder } from './expression-uses.ts'
+import { attributesNamed } from './expression.ts'
+import { describeSite, type ExpressionBinder } from './expression-uses.ts'
 import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks, refuseChangingParts } from './extent-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import type { Pairing } from './pairing.ts'
@@ -60,9 +61,28 @@ export interface Alteration {
  */
 export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
   const altered = alterWithoutExpressions(catalog, cls, command, options)
+  if (command.kind !== 'renameClass') refuseCountedMoves(altered, command)
   const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
   const isValidating = command.kind === 'renameClass' || command.isValidating
   return { ...altered, ...withRecheckedChecks({ ...altered, state }, altered.newChecks, isValidating) }
+}
+
+/** Throws AttributeInUse for a list that becomes a set, or a set that becomes a list, while a check counts it (contract 10.6.21). */
+function refuseCountedMoves({ retypes, state }: Alteration, { attributesToChange }: AlterAttributes): void {
+  const moved = new Map(retypes.flatMap((one) => (one.becomes === one.attribute ? [] : [[one.attribute, one]])))
+  if (moved.size === 0) return
+  for (const { isDeleted, name: className, properties, pendingChecks = [] } of state.classes) {
+    for (const { name, expression } of isDeleted ? [] : [...(properties?.checks ?? []), ...pendingChecks]) {
+      const retype = attributesNamed(expression).flatMap((number) => moved.get(number) ?? [])[0]
+      if (retype === undefined) continue
+      const [from, to] = [retype.from.logicalType, retype.to.logicalType]
+      const what = describeSite(className, { kind: 'checks', name, attribute: undefined })
+      const advice = 'remove the check, change the attribute, and add the check again'
+      const message = `${what}: it counts attribute ${retype.name}, which cannot become a ${to} from a ${from} while it does; ${advice}.`
+      const position = attributesToChange.findIndex(({ attributeName }) => attributeName === retype.name)
+      throw commandError('AttributeInUse', message, ['attributesToChange', position])
+    }
+  }
 }
 
 function expressionChange(command: AlterClass, { expressions: binder }: AlterOptions): ExpressionChange {
