@@ -78,7 +78,7 @@ function bindAs({ attribute }: ExpressionSite, expression: Expression, scope: Sc
 }
 
 function restriction(what: string): string {
-  return `the expression is about what the object itself holds, and may not have ${what}`
+  return `the expression may use only what the object itself holds, not ${what}`
 }
 
 interface Limits {

@@ -437,7 +437,10 @@ describe('stored objects', () => {
     expect(await validate()).toMatchObject({
       toolOutput: 'Objects read: 1. Validated: attribute age of class Person.',
     })
-    expect(await validate()).toMatchObject({ returnCode: 0, toolOutput: 'Objects read: 0. Nothing was left to validate.' })
+    expect(await validate()).toMatchObject({
+      returnCode: 0,
+      toolOutput: 'Objects read: 0. Nothing was left to validate.',
+    })
     expect(await attribute('age')).not.toHaveProperty('isValidated')
     expect(await verify()).toMatchObject({ returnCode: 0 })
   })
