@@ -77,8 +77,9 @@ function refuseCountedMoves({ retypes, state }: Alteration, { attributesToChange
       if (retype === undefined) continue
       const [from, to] = [retype.from.logicalType, retype.to.logicalType]
       const what = describeSite(className, { kind: 'checks', name, attribute: undefined })
+      const words = from === to ? 'cannot gain or lose its inverse' : `cannot become a ${to} from a ${from}`
       const advice = 'remove the check, change the attribute, and add the check again'
-      const message = `${what}: it counts attribute ${retype.name}, which cannot become a ${to} from a ${from} while it does; ${advice}.`
+      const message = `${what}: it counts attribute ${retype.name}, which ${words} while it does; ${advice}.`
       const position = attributesToChange.findIndex(({ attributeName }) => attributeName === retype.name)
       throw commandError('AttributeInUse', message, ['attributesToChange', position])
     }

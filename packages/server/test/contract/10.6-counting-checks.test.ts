@@ -244,6 +244,15 @@ describe('a check', () => {
     }
   })
 
+  rule('10.6.21', 'keeps a collection from losing its inverse', async () => {
+    await fd.define(shipClass(), sailorClass)
+    const change = { attributesToChange: [{ attributeName: 'crew', ...list(reference('Sailor')) }] }
+    const message = expectProblem(await alter('Ship', change, '&cascade=true'), 409, 'AttributeInUse')
+    expect(message).toContain(
+      'check crewed: it counts attribute crew, which cannot gain or lose its inverse while it does',
+    )
+  })
+
   rule('10.6.21', 'follows renames of the collection, and goes with it where that is asked for', async () => {
     await fd.define(
       classOf('Ship', { status: 'string', crew: set(reference('Sailor')) }, { checks: [crewed] }),
