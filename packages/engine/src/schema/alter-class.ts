@@ -1,5 +1,5 @@
 /** Computes a change of a class: renames it, or deletes, renames, retypes, adds and constrains attributes (contract 5.3, 10.5). */
-import { AshlarError, type CommandPlace } from '../errors.ts'
+import { AshlarError, type CommandPlace, truncateForMessage } from '../errors.ts'
 import { runToEnd } from '../store/time-slice.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
@@ -10,7 +10,7 @@ import { checkInverses } from './check-inverses.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
 import { type ExpressionChange, withBoundExpressions } from './class-expressions.ts'
-import { commandError, truncateForMessage } from './command-error.ts'
+import { commandError } from './command-error.ts'
 import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts'
 import { constrainAttributes, leaveUnvalidated, withConstraints } from './constrain-attributes.ts'
 import { declaredAttribute } from './declared-attribute.ts'
@@ -29,7 +29,7 @@ import { withReferrerIndexes } from './referrer-indexes.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
-import { type UniqueKey, withSettledIndexes } from './unique-indexes.ts'
+import { type UniqueAttribute, withSettledIndexes } from './unique-indexes.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
@@ -39,7 +39,7 @@ export interface AlterOptions {
   readonly expressions?: ExpressionBinder | undefined
 }
 
-export interface Alteration {
+export interface AlteredState {
   /** The catalog's own state object if nothing changes. */
   readonly state: CatalogState
   /** Deleted together with an attribute, so never rebuilt. */
@@ -52,14 +52,19 @@ export interface Alteration {
   readonly recheckedChecks?: readonly NewCheck[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
-  readonly newKeys: readonly UniqueKey[]
+  readonly newKeys: readonly UniqueAttribute[]
 }
 
 /**
  * Does not check whether stored values fit the new types. Throws InvalidName, ClassExists, UnknownAttribute, AttributeExists,
  * AttributeInUse, and the errors of attribute definitions.
  */
-export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
+export function alterClass(
+  catalog: Catalog,
+  cls: SchemaClass,
+  command: AlterClass,
+  options: AlterOptions,
+): AlteredState {
   const altered = alterWithoutExpressions(catalog, cls, command, options)
   if (command.kind !== 'renameClass') refuseCountedMoves(altered, command)
   const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
@@ -68,7 +73,7 @@ export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterCla
 }
 
 /** Throws AttributeInUse for a list that becomes a set, or a set that becomes a list, while a check counts it (contract 10.6.21). */
-function refuseCountedMoves({ retypes, state }: Alteration, { attributesToChange }: AlterAttributes): void {
+function refuseCountedMoves({ retypes, state }: AlteredState, { attributesToChange }: AlterAttributes): void {
   const moved = new Map(retypes.flatMap((one) => (one.becomes === one.attribute ? [] : [[one.attribute, one]])))
   if (moved.size === 0) return
   for (const { isDeleted, name: className, properties, pendingChecks = [] } of state.classes) {
@@ -97,7 +102,7 @@ function alterWithoutExpressions(
   cls: SchemaClass,
   command: AlterClass,
   options: AlterOptions,
-): Alteration {
+): AlteredState {
   if (command.kind === 'renameClass') {
     const state = withSettledIndexes(renameClass(catalog, cls, command.classRename))
     const none = { droppedIndexes: [], retypes: [], pairings: [], newChecks: [], newKeys: [] }

@@ -3,7 +3,7 @@ import type { CommandPlace } from '../errors.ts'
 import type { AttributeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import { commandError } from './command-error.ts'
-import { namesOf } from './define-checks.ts'
+import { expressionNamesOf } from './define-checks.ts'
 import { expressionText, isExpression, type SchemaExpression } from './expression.ts'
 import { attributesUsed } from './expression-uses.ts'
 import { changesMeaning } from './rechecked-checks.ts'
@@ -38,7 +38,7 @@ type Recompute = Retype & { readonly work: { readonly kind: 'recompute' } }
 
 /** The attributes of the class with another expression, and those that become stored. */
 function redefinedIn(catalog: Catalog, builder: SchemaBuilder, draft: ClassDraft): Recompute[] {
-  const names = namesOf(builder)
+  const names = expressionNamesOf(builder)
   return [...draft.attributes.values()].flatMap((attribute) => {
     const [before, now] = [computedOf(catalog.attribute(attribute.number)), computedOf(attribute)]
     if (before === undefined || now === undefined || before === now) return []
