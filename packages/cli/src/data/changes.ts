@@ -64,9 +64,10 @@ export async function listChanges(
   }
 }
 
-function lineOf({ position, at, change, class: name, oid, attributes, ...rest }: ChangeRecord): string {
-  const { attribute, target } = rest as { readonly attribute?: string; readonly target?: string }
-  const what = attributes?.join(', ') ?? (attribute === undefined ? '' : `${attribute} ${target ?? ''}`.trimEnd())
+function lineOf(record: ChangeRecord): string {
+  const { position, at, change, class: name, oid, attributes, attribute, target } = record
+  const link = attribute === undefined ? '' : `${attribute} ${target ?? ''}`.trimEnd()
+  const what = change === 'schema' ? schemaWords(record) : (attributes?.join(', ') ?? link)
   return [
     position,
     at,
@@ -75,4 +76,19 @@ function lineOf({ position, at, change, class: name, oid, attributes, ...rest }:
   ]
     .join('  ')
     .trimEnd()
+}
+
+function schemaWords(record: ChangeRecord): string {
+  const { classes = [], deletedClasses = [], indexes = [], isIndexDeleted, sequences = [], isSequenceDeleted } = record
+  const deleted = [
+    ...deletedClasses.map((name) => `class ${name}`),
+    ...(isIndexDeleted === true ? ['an index'] : []),
+    ...(isSequenceDeleted === true ? ['a sequence'] : []),
+  ]
+  const parts = [
+    ['created or changed', [...classes.map((name) => `class ${name}`), ...indexes.map((name) => `index ${name}`)]],
+    ['created or restarted', sequences.map((name) => `sequence ${name}`)],
+    ['deleted', deleted],
+  ] as const
+  return parts.flatMap(([words, names]) => (names.length === 0 ? [] : [`${words}: ${names.join(', ')}`])).join('; ')
 }

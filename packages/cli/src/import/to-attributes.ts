@@ -122,7 +122,7 @@ export function attributesBy(
   }
 }
 
-/** Copies the text of a JSON record's value; a CSV cell is JSON if it parses, otherwise a string. */
+/** Copies the text of a JSON record's value; a CSV cell is JSON if it parses, otherwise a string. Throws RecordProblem if it begins like JSON. */
 function exactJson(record: Fields, column: string, value: unknown): unknown {
   const text = textOf(record)?.at(column).text
   if (text !== undefined) return new JsonText(text.toString())
@@ -131,9 +131,16 @@ function exactJson(record: Fields, column: string, value: unknown): unknown {
     JSON.parse(value)
     return new JsonText(value)
   } catch {
-    return value
+    if (!/^\s*["[{]/.test(value)) return value
+    const advice = 'a text with such a beginning is written in quotes, as a string of JSON'
+    throw new RecordProblem(
+      `Column ${column}: '${value.slice(0, charactersMax)}' begins like JSON, but is none: ${advice}.`,
+    )
   }
 }
+
+/** Of a cell, in messages. */
+const charactersMax = 60
 
 /** Returns undefined if there is no such attribute. */
 function attributeAt(

@@ -16,7 +16,7 @@ import {
   addWebhookCommand,
 } from '../declaration/command-declarations.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
-import { addRole, addTokenCommand, addUser } from '../security/security-commands.ts'
+import { addRoleCommand, addTokenCommand, addUserCommand } from '../security/security-commands.ts'
 import { addDemoCommand } from '../serve/demo.ts'
 import { addInitCommand } from '../serve/init.ts'
 import { failureLine } from '../serve/process.ts'
@@ -52,9 +52,9 @@ const sections: Readonly<Record<string, readonly Declared[]>> = {
     { names: ['index'], add: addIndexCommand },
     { names: ['tool'], add: addToolCommand },
     { names: ['webhook'], add: addWebhookCommand },
-    { names: ['user'], add: addUser },
+    { names: ['user'], add: addUserCommand },
     { names: ['token'], add: addTokenCommand },
-    { names: ['role'], add: addRole },
+    { names: ['role'], add: addRoleCommand },
     { names: ['bench'], add: addBenchCommand },
   ],
   'On the machine of the server:': [

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { addConnectionOptions, addOutputOptions, collect, firstSentence } from '../declaration/client-command.ts'
 import type { SecurityCommandName } from './run-security-command.ts'
 
-export function addUser(program: Command): void {
+export function addUserCommand(program: Command): void {
   const users = program
     .command('user')
     .description('Manage users of a server with authentication (ashlar serve --auth).')
@@ -46,7 +46,7 @@ export function addTokenCommand(program: Command): void {
   add(tokens, 'revoke <id>', revoked, 'revokeToken')
 }
 
-export function addRole(program: Command): void {
+export function addRoleCommand(program: Command): void {
   const roles = program
     .command('role')
     .description('Manage roles of a server with authentication (ashlar serve --auth).')

@@ -1,5 +1,5 @@
 /** `ashlar import`: no digit, null, column or record is lost silently, whatever the format; a type that the import chooses holds all values of the file. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -314,6 +314,28 @@ test('values of types json and bytes keep their order, their digits and their by
     '"n":12,"j":5.0,"data":"AA=="}',
     '"n":13,"j":null,"data":"AA=="}',
   ])
+})
+
+test('a cell that begins like JSON and is none is refused, by line and column', async () => {
+  const className = `Own${++classes}`
+  const schema = `UPDATE SCHEMA { CREATE CLASS ${className}Part EMBEDDABLE {j: Json}
+    CREATE CLASS ${className} {n: Integer, j: Json, part: Object{Class: ${className}Part}} }`
+  done(await run(['query', schema]))
+  const directory = temporaryDirectory()
+  const cells = ['{bad json', '" [1,"', '""""', '{bad} json', '-', '2024-02-29', 'true story']
+  const rows = cells.map((cell, n) => `${n},${cell},`)
+  writeFileSync(join(directory, 'in.csv'), `n,j,part.j\n${[...rows, '7,,{'].join('\n')}\n`)
+  for (const words of [['--dry-run'], []]) {
+    const { code, stderr } = await run(['import', 'in.csv', '--class', className, ...words], { directory })
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(`Line 2: Column j: '{bad json' begins like JSON, but is none`)
+  }
+  done(await run(['import', 'in.csv', '--class', className, '--rejects', 'bad.ndjson'], { directory }))
+  const rejected = readFileSync(join(directory, 'bad.ndjson'), 'utf8').trimEnd().split('\n')
+  expect(rejected.map((line) => JSON.parse(line).line)).toEqual([2, 3, 4, 5, 9])
+  expect(rejected[4]).toContain('Column part.j')
+  const rest = JSON.parse(done(await run(['query', `FROM ${className} ORDER BY n RETURN j`, '--json'])))
+  expect(rest.map((row: { j: unknown }) => row.j)).toEqual(['-', '2024-02-29', 'true story'])
 })
 
 const withDefaults = (own: string): string => `CREATE SEQUENCE ${own}Numbers;

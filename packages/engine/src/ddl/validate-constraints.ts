@@ -21,10 +21,8 @@ export interface ValidateOptions {
 }
 
 export interface ValidatedConstraints {
-  /** The number of attributes whose constraints were not validated. */
-  readonly attributes: number
-  /** The number of checks that were not validated. */
-  readonly checks: number
+  /** What is validated from now on, in words; undefined if nothing was left to validate. */
+  readonly validated: string | undefined
   /** The number of objects read. */
   readonly objects: number
 }
@@ -60,11 +58,36 @@ export async function validateConstraints(
     attributes: new Map([...unvalidated.attributes].filter(([number]) => !violations.isViolated(number))),
     checks: unvalidated.checks.filter((check) => !violations.isCheckViolated(check)),
   }
+  let validated: string | undefined
   if (satisfied.attributes.size > 0 || satisfied.checks.length > 0) {
-    await writer.change(async ({ state }) => ({ state: withValidated(seen, state, satisfied), result: undefined }))
+    validated = await writer.change(async ({ state }) => {
+      const next = withValidated(seen, state, satisfied)
+      const left = new Set(namesOfUnvalidated(next))
+      return { state: next, result: listed(namesOfUnvalidated(state).filter((name) => !left.has(name))) }
+    })
   }
-  violations.refuse()
-  return { attributes: unvalidated.attributes.size, checks: unvalidated.checks.length, objects }
+  violations.refuse(validated === undefined ? 'not validated.' : `not validated. Validated: ${validated}.`)
+  return { validated, objects }
+}
+
+function namesOfUnvalidated({ classes }: CatalogState): string[] {
+  return classes.flatMap(({ name: className, isDeleted, attributes, properties }) => {
+    if (isDeleted) return []
+    const ofAttributes = attributes.filter((one) => one.properties?.isValidated === false)
+    const checks = properties?.checks?.filter(({ isValidated }) => isValidated === false) ?? []
+    return [
+      ...ofAttributes.map(({ name }) => `attribute ${name} of class ${className}`),
+      ...checks.map(({ name }) => `check ${name} of class ${className}`),
+    ]
+  })
+}
+
+const namesMax = 100
+
+/** Undefined for none. */
+function listed(names: readonly string[]): string | undefined {
+  const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : ''
+  return names.length === 0 ? undefined : `${names.slice(0, namesMax).join(', ')}${more}`
 }
 
 interface Counted {

@@ -68,15 +68,15 @@ export class Violations {
     return [...this.found.values()]
   }
 
-  /** Throws ObjectsViolateConstraint if there are violations. */
-  refuse(): void {
+  /** Throws ObjectsViolateConstraint if there are violations. `outcome`: what became of the request. */
+  refuse(outcome = 'nothing was changed.'): void {
     const violations = this.all
     if (violations.length === 0) return
     const descriptions = violations.map(({ className, attributeName, checkName, constraint, objects }) => {
       const of = attributeName === undefined ? '' : ` of attribute ${attributeName}`
       return `${objects} ${objects === 1 ? 'object violates' : 'objects violate'} ${checkName === undefined ? constraint : `check ${checkName}`}${of} of class ${className}`
     })
-    const message = `${descriptions.join(', ')}: nothing was changed.`
+    const message = `${descriptions.join(', ')}: ${outcome}`
     throw new AshlarError('ObjectsViolateConstraint', message, [], { violations })
   }
 }

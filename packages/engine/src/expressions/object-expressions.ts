@@ -21,12 +21,12 @@ import {
   provideComputedValues,
 } from '../records/class-format.ts'
 import type { ObjectCheck } from '../records/constraints.ts'
-import { unevaluated } from '../records/creation-value.ts'
+import { creationValue, unevaluated } from '../records/creation-value.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mapValues } from '../records/visit-values.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import { attributesUsed, describeSite, type ExpressionSite, namesIn } from '../schema/class-expressions.ts'
 import { type BoundExpression, expressionText, isExpression, type SchemaExpression } from '../schema/expression.ts'
+import { attributesUsed, describeSite, type ExpressionSite, namesIn } from '../schema/expression-uses.ts'
 import { withConvertedTypes } from '../schema/rechecked-checks.ts'
 import { sequenceNamed } from '../schema/sequence-definition.ts'
 import { ValueError } from '../types/logical-type.ts'
@@ -90,6 +90,21 @@ export class CompiledExpressions implements ObjectExpressions {
       ...(isStored ? { isStored } : {}),
       ...(isFollowing ? { isFollowing } : {}),
       ...(sequences.length > 0 ? { sequences } : {}),
+    }
+  }
+
+  isFalseForDefaults(check: SchemaExpression, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): boolean {
+    const format = recordFormats(catalog).byNumber(cls.number)
+    const values: unknown[] = []
+    for (const index of usedIndexes(check, format))
+      values[index] = creationValue(format.attributes[index] as AttributeFormat)
+    const compiled = this.compile(check as BoundExpression, site, cls, catalog)
+    try {
+      return this.valueOf(compiled, objectOf(format, values), null, cls.name, (value) => value) === false
+    } catch (error) {
+      // What cannot be evaluated is decided when objects are created.
+      if (error instanceof AshlarError && error.kind !== 'fault') return false
+      throw error
     }
   }
 

@@ -13,8 +13,8 @@ import { typeOfStatement } from '../query/statements/statement-kinds.ts'
 import { typeOfSpec, type ValueType } from '../query/values/value-type.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
-import type { ExpressionSite } from '../schema/class-expressions.ts'
 import { isExpression } from '../schema/expression.ts'
+import type { ExpressionSite } from '../schema/expression-uses.ts'
 import { isLinkCount } from './counted-links.ts'
 
 export interface OwnExpression {
@@ -78,7 +78,7 @@ function bindAs({ attribute }: ExpressionSite, expression: Expression, scope: Sc
 }
 
 function restriction(what: string): string {
-  return `the expression is about what the object itself holds, and may not have ${what}`
+  return `the expression may use only what the object itself holds, not ${what}`
 }
 
 interface Limits {

@@ -30,9 +30,11 @@ export function creatableClass(unit: UnitOfWork, cls: SchemaClass): SchemaClass 
     )
   }
   if (cls.definition.properties?.isAbstract === true) {
-    throw new AshlarError('ClassIsAbstract', `Class ${cls.name} is abstract: objects are of its subclasses.`, [
-      { place: ['class'], message: 'is abstract' },
-    ])
+    throw new AshlarError(
+      'ClassIsAbstract',
+      `Class ${cls.name} is abstract and has no objects of its own: create one of a subclass.`,
+      [{ place: ['class'], message: 'is abstract' }],
+    )
   }
   return unit.guard === undefined ? cls : unit.guard.creatable(cls)
 }

@@ -102,12 +102,26 @@ export class ObjectConstraints {
   private readonly checks: readonly AttributeChecks[]
   private readonly objectChecks: readonly ObjectCheck[]
   private readonly countsLinks: boolean
+  /** Those that count all elements of a collection, however many there are. */
+  private readonly longChecks: readonly ObjectCheck[]
+  /** The other constraints. */
+  readonly withoutLongChecks: ObjectConstraints
 
   constructor(className: string, checks: readonly AttributeChecks[], objectChecks: readonly ObjectCheck[]) {
     this.className = className
     this.checks = checks
     this.objectChecks = objectChecks
     this.countsLinks = objectChecks.some(({ counts }) => counts.size > 0)
+    const isLong = ({ counts }: ObjectCheck): boolean => [...counts.values()].includes(Number.POSITIVE_INFINITY)
+    this.longChecks = objectChecks.filter(isLong)
+    const others = objectChecks.filter((one) => !isLong(one))
+    this.withoutLongChecks = this.longChecks.length === 0 ? this : new ObjectConstraints(className, checks, others)
+  }
+
+  /** As if the object violated them. `changed`: as for `countedLinks`. */
+  longCheckViolations(changed?: ReadonlySet<number>): readonly Violation[] {
+    const concerned = this.longChecks.filter((check) => isConcerned(check, changed))
+    return concerned.map((check) => ({ check, root: undefined, className: this.className, path: [] }))
   }
 
   /**

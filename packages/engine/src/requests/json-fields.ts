@@ -13,7 +13,7 @@ export function isObject(input: unknown): input is JsonObject {
 /** Throws MalformedRequest. */
 export function requireJsonObject(input: unknown, what: string, place: CommandPlace): JsonObject {
   if (isObject(input)) return input
-  throw commandError('MalformedRequest', `${what} is a JSON object, not ${formatForMessage(input)}.`, place)
+  throw commandError('MalformedRequest', `${what} must be a JSON object, not ${formatForMessage(input)}.`, place)
 }
 
 /** Throws UnknownField. */

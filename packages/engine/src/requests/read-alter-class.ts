@@ -43,7 +43,8 @@ export function readAlterClass(
   ): readonly T[] => {
     const items = request[field]
     if (items === undefined) return []
-    if (!Array.isArray(items)) throw commandError('MalformedRequest', `${field} is an array.`, [field])
+    if (!Array.isArray(items))
+      throw commandError('MalformedRequest', `${field} must be an array, not ${formatForMessage(items)}.`, [field])
     return items.map((item: unknown, position) => read(item, [field, position]))
   }
   const readDefinition = (item: unknown, place: CommandPlace): AttributeDescription => {

@@ -105,13 +105,13 @@ export function readAttribute(input: unknown, place: CommandPlace, className: st
 
 /** Reads an element of `attributesToConstrain`: the property fields, but not the type fields. */
 export function readConstraints(input: unknown, place: CommandPlace): AttributeConstraints {
-  const what = 'A change of constraints'
+  const what = 'An entry of attributesToConstrain'
   const definition = requireJsonObject(input, what, place)
   const allowed = ['attributeName', ...propertyFields, 'elementSpecification', ...ignoredFields]
   refuseUnknownFields(definition, allowed, what, place)
   const attributeName = optionalText(definition, 'attributeName', place)
   if (attributeName === undefined) {
-    throw commandError('MalformedRequest', `${what} has an attributeName.`, [...place, 'attributeName'])
+    throw commandError('MalformedRequest', `${what} must have an attributeName.`, [...place, 'attributeName'])
   }
   const { elementSpecification } = definition
   const elementPlace = [...place, 'elementSpecification']

@@ -9,7 +9,7 @@ import { checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
-import { type ExpressionBinder, type ExpressionChange, withBoundExpressions } from './class-expressions.ts'
+import { type ExpressionChange, withBoundExpressions } from './class-expressions.ts'
 import { commandError } from './command-error.ts'
 import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts'
 import { constrainAttributes, leaveUnvalidated, withConstraints } from './constrain-attributes.ts'
@@ -17,6 +17,8 @@ import { declaredAttribute } from './declared-attribute.ts'
 import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
+import { attributesNamed } from './expression.ts'
+import { describeSite, type ExpressionBinder } from './expression-uses.ts'
 import { additionsTo, type ExtentChecks, newKeysOf, noExtentChecks, refuseChangingParts } from './extent-checks.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import type { Pairing } from './pairing.ts'
@@ -64,9 +66,29 @@ export function alterClass(
   options: AlterOptions,
 ): AlteredState {
   const altered = alterWithoutExpressions(catalog, cls, command, options)
+  if (command.kind !== 'renameClass') refuseCountedMoves(altered, command)
   const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
   const isValidating = command.kind === 'renameClass' || command.isValidating
   return { ...altered, ...withRecheckedChecks({ ...altered, state }, altered.newChecks, isValidating) }
+}
+
+/** Throws AttributeInUse for a list that becomes a set, or a set that becomes a list, while a check counts it (contract 10.6.21). */
+function refuseCountedMoves({ retypes, state }: AlteredState, { attributesToChange }: AlterAttributes): void {
+  const moved = new Map(retypes.flatMap((one) => (one.becomes === one.attribute ? [] : [[one.attribute, one]])))
+  if (moved.size === 0) return
+  for (const { isDeleted, name: className, properties, pendingChecks = [] } of state.classes) {
+    for (const { name, expression } of isDeleted ? [] : [...(properties?.checks ?? []), ...pendingChecks]) {
+      const retype = attributesNamed(expression).flatMap((number) => moved.get(number) ?? [])[0]
+      if (retype === undefined) continue
+      const [from, to] = [retype.from.logicalType, retype.to.logicalType]
+      const what = describeSite(className, { kind: 'checks', name, attribute: undefined })
+      const words = from === to ? 'cannot gain or lose its inverse' : `cannot become a ${to} from a ${from}`
+      const advice = 'remove the check, change the attribute, and add the check again'
+      const message = `${what}: it counts attribute ${retype.name}, which ${words} while it does; ${advice}.`
+      const position = attributesToChange.findIndex(({ attributeName }) => attributeName === retype.name)
+      throw commandError('AttributeInUse', message, ['attributesToChange', position])
+    }
+  }
 }
 
 function expressionChange(command: AlterClass, { expressions: binder }: AlterOptions): ExpressionChange {

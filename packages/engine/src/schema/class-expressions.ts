@@ -4,9 +4,10 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace } from '../errors.ts'
-import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { buildCatalog } from './build-catalog.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
+import { refuseBrokenDefaults } from './check-defaults.ts'
 import type { Attribute, CatalogState, ClassDefinition } from './class-definition.ts'
 import { commandError } from './command-error.ts'
 import {
@@ -20,24 +21,10 @@ import {
   isExpression,
   type SchemaExpression,
 } from './expression.ts'
+import { describeSite, type ExpressionBinder, type ExpressionSite, namesIn, usedClasses } from './expression-uses.ts'
 import type { Check } from './properties/checks.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
 import { requireDatabaseRight } from './sequence-definition.ts'
-
-/** The location of an expression in a class. */
-export interface ExpressionSite {
-  readonly kind: 'checks' | (typeof expressionFields)[number]
-  /** The name of the attribute or check. */
-  readonly name: string
-  /** Undefined for a check. */
-  readonly attribute: Attribute | undefined
-}
-
-/** Resolves names; implemented in a layer above the schema, which has no access to DO. */
-export interface ExpressionBinder {
-  /** `cls`: a class of `catalog`. Throws AshlarError for faults in the text. */
-  bind(text: string, site: ExpressionSite, cls: SchemaClass, catalog: Catalog, isStored: boolean): BoundExpression
-}
 
 /** May also match a text in quotes. */
 const drawing = /\bNEXT\s*\(/i
@@ -141,6 +128,7 @@ export function* withBoundExpressions(
   const unchanged = new Set(before.state.classes)
   const isUnchanged = (one: SchemaClass): boolean => unchanged.has(one.definition)
   const classes: ClassDefinition[] = []
+  const added = new Map<SchemaExpression, CommandPlace>()
   for (const definition of remaining.classes) {
     const cls = catalog.classByNumber(definition.number)
     if (cls === undefined || !hasExpressions(definition)) {
@@ -154,12 +142,16 @@ export function* withBoundExpressions(
         if (isSettled) return expression
         // Before an error could reveal whether the sequence exists.
         if ('text' in expression && drawing.test(expression.text)) requireDatabaseRight(before, 'define')
-        return bound(expression, site, cls, catalog, names, binder)
+        const result = bound(expression, site, cls, catalog, names, binder)
+        if ('text' in expression) added.set(result, expression.place)
+        return result
       }),
     )
   }
   refuseCircles(classes)
-  return { ...remaining, classes }
+  const next = { ...remaining, classes }
+  refuseBrokenDefaults(before, next, added, binder)
+  return next
 }
 
 /** Throws InvalidDefinition for computed attributes that depend on themselves. */
@@ -200,66 +192,6 @@ const computedDepthMax = 50
 /** Whether the expression is new or names classes, since the meaning of a simple class name depends on all of them. */
 function mayChange(expression: SchemaExpression): boolean {
   return 'text' in expression || classesNamed(expression).length > 0
-}
-
-/** The attributes that the expression depends on, directly or through computed attributes. */
-export function attributesUsed(
-  expression: SchemaExpression,
-  attributeOf: (number: AttributeNumber) => { readonly properties?: Attribute['properties'] | undefined } | undefined,
-): ReadonlySet<AttributeNumber> {
-  const used = new Set<AttributeNumber>()
-  const open = [...attributesNamed(expression)]
-  for (let number = open.pop(); number !== undefined; number = open.pop()) {
-    const named = attributeOf(number)
-    if (named === undefined || used.has(number)) continue
-    used.add(number)
-    const computed = named.properties?.own.computed
-    if (isExpression(computed)) open.push(...attributesNamed(computed))
-  }
-  return used
-}
-
-/** The attributes on which checks of the class depend, inherited checks and those that are being validated included. */
-export function attributesOfChecks(cls: SchemaClass, catalog: Catalog): ReadonlySet<AttributeNumber> {
-  const used = new Set<AttributeNumber>()
-  for (let at: SchemaClass | null = cls; at !== null; at = at.superClass) {
-    const { properties, pendingChecks = [] } = at.definition
-    for (const { expression } of [...(properties?.checks ?? []), ...pendingChecks]) {
-      for (const number of attributesUsed(expression, (one) => catalog.attribute(one))) used.add(number)
-    }
-  }
-  return used
-}
-
-/** The classes in which its attribute names may resolve. */
-export function usedClasses(cls: SchemaClass, expression: SchemaExpression, catalog: Catalog): readonly SchemaClass[] {
-  const used = new Set([cls])
-  for (const one of used) {
-    if (one.superClass !== null) used.add(one.superClass)
-    for (const { spec } of one.attributes) {
-      for (const number of classesIn(spec, expression.isFollowing === true)) {
-        const other = catalog.classByNumber(number)
-        if (other !== undefined) used.add(other)
-      }
-    }
-  }
-  return [...used]
-}
-
-function classesIn(spec: TypeSpec, withReferences: boolean): readonly ClassNumber[] {
-  switch (spec.logicalType) {
-    case 'object':
-      return [spec.class]
-    case 'reference':
-      return withReferences ? [spec.referencedClass] : []
-    case 'list':
-    case 'set':
-      return classesIn(spec.element, withReferences)
-    case 'map':
-      return [...classesIn(spec.key, withReferences), ...classesIn(spec.element, withReferences)]
-    default:
-      return []
-  }
 }
 
 function bound(
@@ -303,18 +235,6 @@ function superClassWithCheck(cls: SchemaClass, name: string): SchemaClass | unde
 
 function namedIn(expression: SchemaExpression): unknown {
   return [attributesNamed(expression), classesNamed(expression)]
-}
-
-/** The subject of messages about expressions. */
-export function describeSite(className: string, { kind, name }: ExpressionSite): string {
-  return kind === 'checks' ? `Class ${className}, check ${name}` : `Class ${className}, attribute ${name}, ${kind}`
-}
-
-export function namesIn(catalog: Catalog): ExpressionNames {
-  return {
-    attribute: (number) => catalog.attribute(number)?.name,
-    className: (number) => catalog.classByNumber(number)?.name,
-  }
 }
 
 /** Throws AttributeInUse. */

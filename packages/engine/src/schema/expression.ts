@@ -1,6 +1,6 @@
 /** Expressions of a schema (contract 10.6): DO texts in which attributes and classes are replaced by their numbers, so that they survive renames. */
 import type { CommandPlace } from '../errors.ts'
-import { ValueError } from '../types/logical-type.ts'
+import { formatForMessage, ValueError } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, SequenceNumber, TypeSpec } from '../types/type-spec.ts'
 
 /** A piece of text, or a name; `as` is its original spelling. */
@@ -41,14 +41,17 @@ const charactersMax = 10_000
 /** Reads `{"expression": "…"}`, or the text alone. Throws ValueError with the path from the field. */
 export function defineExpression(field: string, input: unknown): ExpressionInput {
   if (typeof input !== 'string' || input.trim() === '' || input.length > charactersMax) {
-    const error = new ValueError(
-      'InvalidDefinition',
-      `${field} is an expression of DO, of at most ${charactersMax} characters`,
-    )
-    error.path = [field]
-    throw error
+    throw notAnExpression(field, input)
   }
   return { text: input.trim(), place: [] }
+}
+
+export function notAnExpression(field: string, input: unknown): ValueError {
+  const form = field === 'expression' ? '' : ' as {"expression": "…"}'
+  const words = `must be an expression of the query language${form}, of 1 to ${charactersMax} characters`
+  const error = new ValueError('InvalidDefinition', `${field} ${words}, not ${formatForMessage(input)}`)
+  error.path = [field]
+  return error
 }
 
 /** Whether a given property value has the form `{"expression": "…"}`. */

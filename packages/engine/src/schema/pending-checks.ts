@@ -4,8 +4,8 @@ import { assert } from '../errors.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, ClassDefinition, PendingCheck } from './class-definition.ts'
-import { usedClasses } from './class-expressions.ts'
 import { attributesNamed, classesNamed } from './expression.ts'
+import { usedClasses } from './expression-uses.ts'
 import type { ClassDraft } from './schema-builder.ts'
 
 /** A check of an existing class that stored objects may violate. */

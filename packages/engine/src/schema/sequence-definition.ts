@@ -23,7 +23,7 @@ export function defineSequence(
   checkSequenceName(name)
   checkNumber(name, 'START', start)
   checkNumber(name, 'STEP', step)
-  if (step === 0n) throw commandError('InvalidDefinition', `Sequence ${name}: STEP is not 0.`, ['step'])
+  if (step === 0n) throw commandError('InvalidDefinition', `Sequence ${name}: STEP must not be 0.`, ['step'])
   if (catalog.sequenceByName(name) !== undefined) {
     throw commandError('SequenceExists', `There is a sequence '${name}' already.`, ['name'])
   }

@@ -20,6 +20,7 @@ const codec: Codec<boolean> = {
   fixedBytes: 1,
   isNullable: true,
   defaultValue: false,
+  range: [false, true],
   parse(json) {
     if (json === true || json === 'true') return true
     if (json === false || json === 'false') return false

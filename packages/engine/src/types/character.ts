@@ -23,6 +23,7 @@ function codecOfRange(max: number): Codec<string> {
     fixedBytes: 4,
     isNullable: true,
     defaultValue: null,
+    range: ['\0', String.fromCodePoint(max)],
     parse(json) {
       if (typeof json !== 'string') throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a string`)
       const point = json.codePointAt(0)

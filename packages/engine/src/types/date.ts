@@ -22,6 +22,7 @@ const codec: Codec<number> = {
   fixedBytes: 4,
   isNullable: true,
   defaultValue: null,
+  range: [0, daysMax - 1],
   parse(json) {
     if (typeof json !== 'string') throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a string`)
     const days = parseDay(json)

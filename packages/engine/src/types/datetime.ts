@@ -87,6 +87,7 @@ const plainCodec: Codec<number> = {
   fixedBytes: 8,
   isNullable: true,
   defaultValue: null,
+  range: [0, ticksPerDay * daysMax - 1],
   parse(json) {
     const { local, offsetMinutes = 0 } = parse(json)
     const ticks = local - offsetMinutes * ticksPerMinute

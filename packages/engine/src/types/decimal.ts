@@ -41,6 +41,7 @@ function codecOf({ precision, scale }: DecimalSpec): Codec<Decimal> {
     fixedBytes: width,
     isNullable: true,
     defaultValue: new Decimal(0n, scale),
+    range: [new Decimal(1n - end, scale), new Decimal(end - 1n, scale)],
     parse,
     accept: parse,
     write: ({ units }, to) => {

@@ -33,6 +33,7 @@ function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
     fixedBytes: width,
     isNullable: true,
     defaultValue: 0,
+    range: [min, max],
     parse(json) {
       if (typeof json === 'number' && Number.isInteger(json) && json >= min && json <= max) return json === 0 ? 0 : json
       const value = parseInteger(json)
@@ -85,6 +86,7 @@ function wideCodec(isSigned: boolean): Codec<bigint> {
     fixedBytes: 8,
     isNullable: true,
     defaultValue: 0n,
+    range: [min, max],
     parse(json) {
       const value = parseInteger(json)
       if (value < min || value > max) throw outOfRange(json, min, max, 64)

@@ -34,6 +34,7 @@ const codec: Codec<number> = {
   fixedBytes: 8,
   isNullable: true,
   defaultValue: null,
+  range: [-ticksMax, ticksMax],
   parse(json) {
     return bounded(typeof json === 'string' ? parseDuration(json) : parseParts(json), () => formatForMessage(json))
   },

@@ -41,6 +41,8 @@ export interface Codec<V = unknown> {
   readonly isNullable: boolean
   /** The value of an attribute that is not given; null if that is the default. */
   readonly defaultValue: V | null
+  /** The least and the greatest value, where there are such. */
+  readonly range?: readonly [V, V]
   /** Parses JSON; never called with null if `isNullable`. Throws ValueError. */
   parse(json: unknown): V
   /** Converts an in-memory value of an expression, with the checks of `parse`; never called with null if `isNullable`. Throws ValueError. */

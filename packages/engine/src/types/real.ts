@@ -18,6 +18,8 @@ export const real: LogicalType<RealSpec> = {
     storage === 'b32' ? codecOf(4, Math.fround, shortestSingle) : codecOf(8, identity, shortestDouble),
 }
 
+const singleMax = (2 - 2 ** -23) * 2 ** 127
+
 function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value: number) => string): Codec<number> {
   const read = (bytes: Uint8Array, start: number): number => {
     return width === 4 ? readFloat(bytes, start) : readDouble(bytes, start)
@@ -26,6 +28,7 @@ function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value:
     fixedBytes: width,
     isNullable: true,
     defaultValue: 0,
+    range: width === 4 ? [-singleMax, singleMax] : [-Number.MAX_VALUE, Number.MAX_VALUE],
     parse(json) {
       const value = round(parseNumber(json))
       if (Number.isFinite(value)) return value

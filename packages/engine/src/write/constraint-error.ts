@@ -22,9 +22,14 @@ const valueCharactersMax = 200
 export function checkConstraints(state: ObjectState, unit: UnitOfWork): Promise<void> | undefined {
   const { objects, expressions, deferred } = unit
   deferred?.noteChanged(state)
-  const constraints = constraintsOf(state.format, objects.formats, expressions.all)
-  if (constraints === undefined) return undefined
-  const counted = constraints.countedLinks(state.before === undefined ? undefined : state.changed)
+  const all = constraintsOf(state.format, objects.formats, expressions.all)
+  if (all === undefined) return undefined
+  const changed = state.before === undefined ? undefined : state.changed
+  // Elements are counted once, at the end, and not with each step that adds one.
+  const constraints = deferred === undefined ? all : all.withoutLongChecks
+  const later = deferred === undefined ? [] : all.longCheckViolations(changed)
+  if (later.length > 0) deferred?.note(state, later)
+  const counted = constraints.countedLinks(changed)
   if (counted.size > 0) {
     return valuesWithCounts(unit, state, counted).then((values) => checkValues(constraints, state, values, unit))
   }

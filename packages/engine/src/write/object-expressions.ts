@@ -1,7 +1,7 @@
 /** The interface of class expressions for writers; implemented above the query engine, which compiles them. */
 import type { ClassFormat, FormatSource } from '../records/class-format.ts'
 import type { CheckSource } from '../records/constraints.ts'
-import type { ExpressionBinder } from '../schema/class-expressions.ts'
+import type { ExpressionBinder } from '../schema/expression-uses.ts'
 
 /** The value of `$$USER` in expressions, as queries represent it. */
 export type UserOfExpressions = unknown

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Database } from '../../src/database-operations.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { objectLinksRange, targetOfKey } from '../../src/records/link-keys.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Snapshot, Store } from '../../src/store/store.ts'
 import { withSnapshot } from '../../src/store/with-snapshot.ts'
 import { rowValues } from '../row-texts.ts'
 import { leftOpen } from '../store/left-open.ts'
@@ -160,6 +160,60 @@ it('what a transaction breaks and mends is not held against a check that was bro
     expect(await throughNull((step) => step.createObject('Sailor', { ship }))).toBe(message)
     expect(await throughNull((step) => step.updateObject(sailor, { ship: null }))).toContain('check crewed')
   }))
+
+it('the statements of a text count all elements of a collection once, at its end', async () => {
+  const scanned = scannedEntries(await openStoreOfRun())
+  const fd = await FederatedDatabase.open({ alias: 'test', store: scanned.store })
+  await fd.defineClasses(ships(check('seats', 'COUNT(crew) <= seats')).map(withSeats), 'create')
+  const crew = await fd.createObjects(Array.from({ length: 300 }, () => ({ class: 'Sailor', attributes: {} })))
+  const ship = await fd.createObject('Ship', { crew, seats: 320 })
+  const board = (sailors: number): string =>
+    `LET ship = ${ship}; ${'CREATE Sailor {ship: $ship};'.repeat(sailors)} SHOW 1`
+  scanned.reset()
+  await run(fd, board(20))
+  expect(scanned.entries()).toBeGreaterThanOrEqual(300)
+  expect(scanned.entries()).toBeLessThan(1_000)
+  expect(await outcome(run(fd, board(1)))).toBe('ConstraintViolation')
+  expect((await read(fd, ship)).crew).toHaveLength(320)
+  await fd.close()
+})
+
+function withSeats(cls: object): object {
+  const { className, attributes } = cls as { className: string; attributes: object[] }
+  return className === 'Ship'
+    ? { ...cls, attributes: [...attributes, { attributeName: 'seats', logicalType: 'integer' }] }
+    : cls
+}
+
+/** A store that counts the entries which scans of its snapshots yield. */
+function scannedEntries(below: Store): { readonly store: Store; entries(): number; reset(): void } {
+  let entries = 0
+  const counted = (snapshot: Snapshot): Snapshot => ({
+    view: (key, use) => snapshot.view(key, use),
+    read: (keys, ranges) => snapshot.read(keys, ranges),
+    async *scan(range, use, options) {
+      for await (const batch of snapshot.scan(range, use, options)) {
+        entries += batch.length
+        yield batch
+      }
+    },
+    release: () => snapshot.release(),
+  })
+  const store: Store = {
+    ...below,
+    snapshot(options) {
+      const snapshot = below.snapshot(options)
+      return snapshot instanceof Promise ? snapshot.then(counted) : counted(snapshot)
+    },
+  }
+  return {
+    store,
+    entries: () => entries,
+    reset: () => {
+      entries = 0
+    },
+  }
+}
 
 it('verify reports objects with fewer links than their checks and attributes ask for', async () => {
   const store = await openStoreOfRun()

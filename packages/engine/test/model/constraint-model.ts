@@ -48,14 +48,22 @@ export function violationsOf(cls: ModelClass, object: ModelObject, before?: Mode
   return [...found].sort()
 }
 
-/** Whether the definition is accepted: its lower bounds leave a value below its upper ones, and its enumeration one that is right. */
+/** Whether the definition is accepted: its lower bounds leave a value below its upper ones, and its enumeration as many as it needs. */
 export function isSatisfiable(attribute: ModelAttribute): boolean {
   const { elementSpecification: element, ...own } = attribute
   if ((own.minLength ?? 0) > (own.maxLength ?? Number.POSITIVE_INFINITY)) return false
   if ((own.minItems ?? 0) > (own.maxItems ?? Number.POSITIVE_INFINITY)) return false
   const values = own.enumeration ?? { integer: smallIntegers, date: somedays }[own.logicalType as string]
-  if (values?.every((value) => [...brokenBy(own, value)].length > 0) === true) return false
-  return element === undefined || isSatisfiable(element)
+  if (values !== undefined && countOf(values, own) === 0) return false
+  if (element === undefined) return true
+  const { enumeration } = element
+  const isEnough =
+    own.uniqueItems !== true || enumeration === undefined || countOf(enumeration, element) >= (own.minItems ?? 0)
+  return isEnough && isSatisfiable(element)
+}
+
+function countOf(values: readonly (string | number)[], rules: ModelElement): number {
+  return values.filter((value) => [...brokenBy(rules, value)].length === 0).length
 }
 
 const smallIntegers = Array.from({ length: 11 }, (_, i) => i - 5)

@@ -132,10 +132,9 @@ async function verify(fd: FederatedDatabase, _flags: Flags, { signal, report }: 
 }
 
 async function validate(fd: FederatedDatabase, _flags: Flags, { signal, report }: ToolRun): Promise<ToolResult> {
-  const { attributes, checks, objects } = await fd.validateConstraints({ signal, onProgress: report })
-  return {
-    output: `${objects} objects looked at, constraints of ${attributes} attributes and ${checks} checks validated.`,
-  }
+  const { validated, objects } = await fd.validateConstraints({ signal, onProgress: report })
+  const words = validated === undefined ? 'Nothing was left to validate.' : `Validated: ${validated}.`
+  return { output: `Objects read: ${objects}. ${words}` }
 }
 
 async function statistics(fd: FederatedDatabase, _flags: Flags, { signal }: ToolRun): Promise<ToolResult> {

@@ -160,6 +160,40 @@ describe('definitions', () => {
         'minLength 2 and pattern',
       ],
       [integer({ enumeration: [1, 2], exclusiveMinimum: 2 }), 'enumeration has no value'],
+      [
+        string({ storage: 'fixed', fixedLength: 3, minLength: 4 }),
+        'minLength is 4 and fixedLength is 3: no value satisfies both',
+      ],
+      [
+        integer({ encoding: 'unsigned', exclusiveMaximum: 0 }),
+        'exclusiveMaximum is 0 and the least value of the type is 0: no value is left',
+      ],
+      [integer({ encoding: 'unsigned', maximum: -1 }), '-1 is not between 0 and 4294967295'],
+      [
+        integer({ storage: 'b64', exclusiveMinimum: '9223372036854775807' }),
+        'exclusiveMinimum is "9223372036854775807" and the greatest value of the type is 9223372036854775807',
+      ],
+      [{ logicalType: 'decimal', precision: 1, exclusiveMinimum: 9 }, 'exclusiveMinimum is "9" and the greatest'],
+      [{ logicalType: 'real', storage: 'b32', exclusiveMinimum: 3.4028234663852886e38 }, 'no value is left'],
+      [{ logicalType: 'date', exclusiveMinimum: '9999-12-31' }, 'the greatest value of the type is "9999-12-31"'],
+      [{ logicalType: 'time', exclusiveMaximum: '00:00:00' }, 'the least value of the type is "00:00:00"'],
+      [
+        {
+          logicalType: 'datetime',
+          exclusiveMinimum: '2024-02-28T00:00:00',
+          exclusiveMaximum: '2024-02-28T00:00:00.0001',
+        },
+        'no value satisfies both',
+      ],
+      [
+        { ...list('boolean'), uniqueItems: true, minItems: 3 },
+        'minItems is 3 and uniqueItems is true, but there are only 2 different elements',
+      ],
+      [
+        { ...list(string({ enumeration: ['a', 'b', 'cc'], minLength: 2 })), uniqueItems: true, minItems: 2 },
+        'but there is only 1 different element',
+      ],
+      [{ ...list(integer({ minimum: 1, exclusiveMaximum: 4 })), uniqueItems: true, minItems: 4 }, 'only 3 different'],
     ]
     for (const [type, words] of wrong) {
       const message = expectProblem(await fd.putSchema(classOf('A', { x: type })), 422, 'InvalidDefinition')
@@ -174,8 +208,42 @@ describe('definitions', () => {
       d: string({ minLength: 2, maxLength: 2 }),
       e: string({ enumeration: ['a', 'bb'], minLength: 2 }),
       f: { ...list('string'), minItems: 1, maxItems: 1 },
+      g: string({ storage: 'fixed', fixedLength: 3, minLength: 3 }),
+      h: integer({ encoding: 'unsigned', exclusiveMaximum: 1 }),
+      i: { ...list('boolean'), uniqueItems: true, minItems: 2 },
+      j: { ...list(integer({ minimum: 1, maximum: 3 })), minItems: 4 },
+      k: { logicalType: 'datetime', storage: 'datetimeoffset', exclusiveMaximum: '0001-01-01T00:00:00Z' },
     }
     await fd.define(classOf('A', right))
+  })
+
+  rule('10.1.7', 'and defaults for which a check is false are refused', async () => {
+    const check = (expression: string, name = 'ok') => ({ checks: [{ name, expression }] })
+    const refused = async (change: Promise<Reply>) => expectProblem(await change, 422, 'InvalidDefinition')
+    const x = integer({ default: -1 })
+    const message = await refused(fd.putSchema(classOf('A', { x }, check('x > 0'))))
+    expect(message).toBe(
+      'Class A, check ok: x > 0 is false for the default of x -1, so creations that give no value would always be refused.',
+    )
+    const two = { x, y: integer({ default: 5 }), z: integer({ computed: { expression: 'x + y' } }) }
+    expect(await refused(fd.putSchema(classOf('A', two, check('z > 10'))))).toContain('the default of y 5, x -1,')
+    await fd.define(
+      classOf('A', { ...two, unset: 'integer', none: integer({ default: null }) }, check('z < 10 AND x < unset')),
+      classOf('B', {}, { superClass: 'A', ...check('none IS NOT NULL AND x > 0', 'given') }),
+      classOf('C', {}, { superClass: 'A', ...check('y > 4', 'large') }),
+      classOf('E', { e: string({ default: 'a' }) }, { ...embedded, ...check("e != ''") }),
+      classOf('D', { e: { logicalType: 'object', class: 'E' } }, check("e.e = 'b'")),
+    )
+    const constrain = (cls: string, attributeName: string, fields: Loose) => {
+      return server.put(fd.at(`/v1/schema/${cls}`), { attributesToConstrain: [{ attributeName, ...fields }] })
+    }
+    expect(await refused(constrain('A', 'y', { default: 4 }))).toContain('Class C, check large: y > 4 is false')
+    expect(await refused(constrain('E', 'e', { default: '' }))).toContain('the default of e ""')
+    expect((await constrain('A', 'y', { default: 7 })).status).toBe(201)
+    const classFields = check('y > 4 AND y < 7', 'large')
+    expect(await refused(server.put(`${fd.at('/v1/schema/C')}&validate=false`, { classFields }))).toContain('y 7')
+    const text = 'UPDATE SCHEMA { ALTER CLASS A {ADD CHECK positive: x > 0} }'
+    expect(await refused(query(text))).toContain('Class A, check positive')
   })
 
   rule('10.1.5', 'listed again agree in what they give', async () => {

@@ -428,13 +428,18 @@ describe('stored objects', () => {
     expect(await verify()).toMatchObject({ returnCode: 0 })
     expect(await validate()).toMatchObject({
       returnCode: 1,
-      toolError: expect.stringContaining('1 object violates minimum'),
+      toolError:
+        '1 object violates minimum of attribute age of class Person: not validated. Validated: attribute name of class Person.',
     })
     expect(await attribute('age')).toMatchObject({ isValidated: false })
     expect(await attribute('name')).not.toHaveProperty('isValidated')
     await fd.update(oid, { age: 18 })
     expect(await validate()).toMatchObject({
-      toolOutput: '1 objects looked at, constraints of 1 attributes and 0 checks validated.',
+      toolOutput: 'Objects read: 1. Validated: attribute age of class Person.',
+    })
+    expect(await validate()).toMatchObject({
+      returnCode: 0,
+      toolOutput: 'Objects read: 0. Nothing was left to validate.',
     })
     expect(await attribute('age')).not.toHaveProperty('isValidated')
     expect(await verify()).toMatchObject({ returnCode: 0 })

@@ -228,13 +228,29 @@ describe('a check', () => {
     const named = { checks: [check('some', 'COUNT(flags) > 0')] }
     const [some, many] = [set(reference('Other')), list(reference('Other'), 'TreeListOfReferences')]
     await fd.define(classOf('Other', {}), classOf('A', { flags: some }, named), classOf('B', { flags: many }, named))
-    for (const [name, type] of [
-      ['A', many],
-      ['B', some],
+    for (const [name, type, words] of [
+      ['A', many, 'a list from a set'],
+      ['B', some, 'a set from a list'],
     ] as const) {
-      const reply = await alter(name, { attributesToChange: [{ attributeName: 'flags', ...type }] })
-      expect(expectProblem(reply, 409, 'AttributeInUse')).toContain('check some')
+      const change = { attributesToChange: [{ attributeName: 'flags', ...type }] }
+      for (const cascade of ['', '&cascade=true']) {
+        const reply = await alter(name, change, cascade)
+        expect(expectProblem(reply, 409, 'AttributeInUse')).toBe(
+          `Class ${name}, check some: it counts attribute flags, which cannot become ${words} while it does; remove the check, change the attribute, and add the check again.`,
+        )
+        expect(reply.json.errors[0].pointer).toBe('/attributesToChange/0')
+      }
+      expect((await alter(name, { ...change, classFields: { checks: null } })).status).toBe(201)
     }
+  })
+
+  rule('10.6.21', 'keeps a collection from losing its inverse', async () => {
+    await fd.define(shipClass(), sailorClass)
+    const change = { attributesToChange: [{ attributeName: 'crew', ...list(reference('Sailor')) }] }
+    const message = expectProblem(await alter('Ship', change, '&cascade=true'), 409, 'AttributeInUse')
+    expect(message).toContain(
+      'check crewed: it counts attribute crew, which cannot gain or lose its inverse while it does',
+    )
   })
 
   rule('10.6.21', 'follows renames of the collection, and goes with it where that is asked for', async () => {
@@ -340,7 +356,7 @@ describe('objects that exist', () => {
     expect(await runTool('Verify')).toMatchObject({ returnCode: 0 })
     expect(await runTool('ValidateConstraints')).toMatchObject({
       returnCode: 1,
-      toolError: expect.stringContaining('1 object violates check manned of class Ship'),
+      toolError: '1 object violates check manned of class Ship: not validated.',
     })
     await fd.create('Sailor', { ship })
     expect(await runTool('ValidateConstraints')).toMatchObject({ returnCode: 0 })

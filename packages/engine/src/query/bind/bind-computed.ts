@@ -1,7 +1,7 @@
 /** Computed attributes that follow references (contract 10.6.16): their names are replaced by their expressions. */
 import type { ClassAttribute } from '../../schema/catalog.ts'
-import { namesIn } from '../../schema/class-expressions.ts'
 import { expressionText, isExpression, type SchemaExpression } from '../../schema/expression.ts'
+import { namesIn } from '../../schema/expression-uses.ts'
 import type { Span } from '../language/ast.ts'
 import { parsePredicate } from '../parse/parse.ts'
 import { type CollectionType, integerType, isMany, typeOfSpec } from '../values/value-type.ts'

@@ -12,7 +12,7 @@ import type {
 import { attributeOf, definitionError } from '../../schema/define-attribute.ts'
 import { isExpressionInput } from '../../schema/expression.ts'
 import { simpleNameOf } from '../../schema/names.ts'
-import type { PropertiesInput } from '../../schema/properties/index.ts'
+import { attributeProperties, type PropertiesInput } from '../../schema/properties/index.ts'
 import { rootClassName } from '../../schema/root-class.ts'
 import { wrongForm } from '../../types/definition-fields.ts'
 import { logicalTypes, typeAliases } from '../../types/index.ts'
@@ -294,11 +294,11 @@ function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
     }
     const field = settingField(name)
     if (field === undefined) {
-      const settingNames = Object.values(settingWords).join(', ')
-      throw binder.error(
-        { start, end },
-        `a type has no setting '${truncateForMessage(name)}'; there are ${settingNames}`,
-      )
+      const settings = Object.values(settingWords)
+      const properties = of.properties === undefined ? [] : attributeProperties.map(({ word }) => word)
+      const advice =
+        hint(name, [...settings, ...properties]) || `; there are ${[...settings, ...properties].join(', ')}`
+      throw binder.error({ start, end }, `a type has no setting '${truncateForMessage(name)}'${advice}`)
     }
     if (!fieldsOf(logicalType).includes(field)) {
       const availableSettings = Object.entries(settingWords).flatMap(([own, word]) =>

@@ -67,10 +67,12 @@ export function invalidProperty(field: string, words: string): ValueError {
 }
 
 /** Accepts booleans and their string forms. */
-export function defineFlag(field: string, input: unknown): true | undefined {
+export function defineFlag(field: string, input: unknown, name = field): true | undefined {
   if (input === true || input === 'true') return true
   if (input === false || input === 'false') return undefined
-  throw invalidProperty(field, `is true or false, not ${formatForMessage(input)}`)
+  const error = new ValueError('InvalidDefinition', `${name} must be true or false, not ${formatForMessage(input)}`)
+  error.path = [field]
+  throw error
 }
 
 /** Accepts whole numbers from 0 to `countMax` and their string forms. */
@@ -96,12 +98,13 @@ export function withUnit(count: number, unit: string): string {
 
 /** Returns a value of the attribute as JSON that `JSON.stringify` accepts. Throws ValueError. */
 export function defineValue(field: string, input: unknown, { codec }: PropertyTarget): unknown {
-  if (codec === undefined || input === null) throw invalidProperty(field, `is not ${formatForMessage(input)}`)
+  if (codec === undefined || input === null)
+    throw invalidProperty(field, `must be a value of the attribute, not ${formatForMessage(input)}`)
   try {
     return plainJson(codec.toJson(codec.parse(input)))
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
-    throw invalidProperty(field, `is a value of the attribute: ${error.message}`)
+    throw invalidProperty(field, `must be a value of the attribute: ${error.message}`)
   }
 }
 

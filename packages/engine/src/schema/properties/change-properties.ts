@@ -82,7 +82,10 @@ function convertValue(field: string, json: unknown, from: TypeSpec, to: TypeSpec
 }
 
 function invalid(field: string, json: unknown): never {
-  throw invalidProperty(field, `of ${formatForMessage(json)} does not fit the new type; null takes it away`)
+  throw invalidProperty(
+    field,
+    `of ${formatForMessage(json)} does not fit the new type: give another value, or null to remove it`,
+  )
 }
 
 /** Whether every value that satisfies the constraints of `before` also satisfies those of `after`, for the same type. */

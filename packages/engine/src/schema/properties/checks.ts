@@ -23,37 +23,48 @@ export interface Check {
 /** Returns undefined for an empty list. Throws ValueError. */
 export function defineChecks(input: unknown): readonly Check[] | undefined {
   if (!Array.isArray(input) || input.length > checksMax) {
-    throw invalidProperty('checks', `is an array of at most ${checksMax} checks`)
+    const given = Array.isArray(input) ? `${input.length}` : formatForMessage(input)
+    throw invalidProperty('checks', `must be an array of at most ${checksMax} checks, not ${given}`)
   }
   const checks = input.map((one: unknown, i) => {
     try {
       return defineCheck(one)
     } catch (error) {
-      if (error instanceof ValueError) error.path.unshift('checks', i)
+      if (error instanceof ValueError) {
+        error.path.unshift('checks', i)
+        error.message = `check ${nameOf(one) ?? i + 1}: ${error.message}`
+      }
       throw error
     }
   })
   const names = new Set<string>()
   for (const { name } of checks) {
-    if (names.has(name)) throw invalidProperty('checks', `has the name ${name} twice`)
+    if (names.has(name)) throw invalidProperty('checks', `has two checks of the name ${name}`)
     names.add(name)
   }
   return checks.length === 0 ? undefined : checks
 }
 
+function nameOf(input: unknown): string | undefined {
+  const name = (input as { readonly name?: unknown } | null)?.name
+  return typeof name === 'string' && nameForm.test(name) ? name : undefined
+}
+
 function defineCheck(input: unknown): Check {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw checkError(`a check is an object, not ${formatForMessage(input)}`, [])
+    throw checkError(`it must be an object with name and expression, not ${formatForMessage(input)}`, [])
   }
   const unknown = Object.keys(input).find((field) => !checkFields.includes(field))
-  if (unknown !== undefined) throw checkError(`a check has no field ${formatForMessage(unknown)}`, [unknown])
+  if (unknown !== undefined)
+    throw checkError(`it has no field '${unknown}'; its fields are name, expression and message`, [unknown])
   const { name, expression, message } = input as Readonly<Record<string, unknown>>
-  if (typeof name !== 'string' || !nameForm.test(name)) {
-    throw checkError(`the name of a check is letters, digits and _, not ${formatForMessage(name)}`, ['name'])
+  if (nameOf(input) === undefined) {
+    const form = 'letters, digits and _, beginning with a letter or _, at most 128'
+    throw checkError(`its name must be ${form}, not ${formatForMessage(name)}`, ['name'])
   }
   const text = message === undefined || message === null ? undefined : defineText('message', message)
   return {
-    name,
+    name: name as string,
     expression: defineExpression('expression', expression),
     ...(text === undefined ? {} : { message: text }),
   }

@@ -1,4 +1,5 @@
 /** The properties of classes: reads them from definitions and shows them (contract 10.2). */
+import { formatForMessage } from '../../types/logical-type.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import { defineFlag, invalidProperty, type PropertiesInput, type PropertyForm } from './attribute-property.ts'
 import { type Check, defineChecks } from './checks.ts'
@@ -57,7 +58,8 @@ function defineField(
       return defineFlag(field, value)
     case 'displayAttribute': {
       const number = typeof value === 'string' ? findAttribute(value) : undefined
-      if (number === undefined) throw invalidProperty(field, 'is an attribute of the class')
+      if (number === undefined)
+        throw invalidProperty(field, `must be the name of an attribute of the class, not ${formatForMessage(value)}`)
       return number
     }
     case 'checks':

@@ -1,5 +1,5 @@
 /** `computed`: an expression that gives the attribute's value, evaluated on each read or stored with the object. */
-import { defineExpression, isExpressionInput } from '../expression.ts'
+import { defineExpression, isExpressionInput, notAnExpression } from '../expression.ts'
 import { type AttributeProperty, defineFlag, invalidProperty, isScalar } from './attribute-property.ts'
 
 /** The fields that a definition may combine with `computed`. */
@@ -17,11 +17,12 @@ export const computed: AttributeProperty = {
     return !isElement && !isLinks && (isScalar(valueSpec) || isReference)
   },
   define(input) {
-    if (!isExpressionInput(input)) throw invalidProperty('computed', 'is an object with an expression')
+    if (!isExpressionInput(input)) throw notAnExpression('computed', input)
     const { expression, isStored, ...others } = input as Readonly<Record<string, unknown>>
     const [other] = Object.keys(others)
-    if (other !== undefined) throw invalidProperty('computed', `has no field ${other}`)
-    const isPersisted = isStored !== undefined && defineFlag('computed', isStored) === true
+    if (other !== undefined)
+      throw invalidProperty('computed', `has no field '${other}'; its fields are expression and isStored`)
+    const isPersisted = isStored !== undefined && defineFlag('computed', isStored, 'computed.isStored') === true
     return { ...defineExpression('computed', expression), ...(isPersisted ? { isStored: true } : {}) }
   },
 }

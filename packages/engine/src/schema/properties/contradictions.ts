@@ -1,4 +1,5 @@
 /** Refuses constraints that no value can satisfy together (contract 10.1.7). */
+import type { OffsetDateTime } from '../../types/datetime.ts'
 import { Decimal } from '../../types/decimal-number.ts'
 import { formatForMessage } from '../../types/logical-type.ts'
 import { type Constraint, invalidProperty, type PropertiesInput, type PropertyTarget } from './attribute-property.ts'
@@ -7,6 +8,10 @@ import { type Choice, choiceValue } from './enumeration.ts'
 const counts = [
   ['minLength', 'maxLength'],
   ['minItems', 'maxItems'],
+] as const
+const ends = [
+  ['exclusiveMaximum', 0, 'least'],
+  ['exclusiveMinimum', 1, 'greatest'],
 ] as const
 const bounds = ['minimum', 'exclusiveMinimum'].flatMap((lower) => {
   return ['maximum', 'exclusiveMaximum'].map((upper) => [lower, upper] as const)
@@ -32,7 +37,61 @@ export function refuseContradictions(
     const isOpen = lower === 'exclusiveMinimum' && upper === 'exclusiveMaximum'
     if (!isOrdered || (isOpen && areNeighbours(least, most, target))) throw contradiction(stored, lower, upper)
   }
-  refuseUnusableChoices(stored.enumeration as readonly Choice[] | undefined, stored, target, constraints)
+  refuseOutsideOfType(stored, target, constraints)
+  if (stored.enumeration === undefined || usableChoices(stored, target, constraints) > 0) return
+  const violated = constraints.filter(({ name }) => name !== 'enumeration' && name !== 'isRequired')
+  const words = violated.map(({ name }) => `${name} ${formatForMessage(stored[name])}`).join(' and ')
+  throw invalidProperty('enumeration', `has no value that satisfies ${words}`)
+}
+
+/** Throws if a constraint allows no value of the type. */
+function refuseOutsideOfType(
+  stored: PropertiesInput,
+  { spec, codec }: PropertyTarget,
+  constraints: readonly Constraint[],
+): void {
+  const fixedLength = spec.logicalType === 'string' && spec.storage === 'fixed' ? spec.fixedLength : undefined
+  if (fixedLength !== undefined && stored.minLength !== undefined && (stored.minLength as number) > fixedLength) {
+    throw contradiction({ ...stored, fixedLength }, 'fixedLength', 'minLength')
+  }
+  for (const [field, end, word] of ends) {
+    const last = codec?.range?.[end]
+    const bound = constraints.find(({ name }) => name === field)
+    if (last === undefined || bound === undefined || bound.isSatisfied(last)) continue
+    const [given, least] = [stored[field], codec?.toJson(last)].map(formatForMessage)
+    throw invalidProperty(field, `is ${given} and the ${word} value of the type is ${least}: no value is left`)
+  }
+}
+
+/** Throws if a list has to have more different elements than there are. `element`: the stored properties of the elements. */
+export function refuseTooFewElements(
+  { minItems, uniqueItems }: PropertiesInput,
+  element: PropertiesInput,
+  target: PropertyTarget,
+  constraints: readonly Constraint[],
+): void {
+  if (minItems === undefined || uniqueItems === undefined) return
+  const count =
+    element.enumeration === undefined
+      ? valuesWithin(element, target)
+      : BigInt(usableChoices(element, target, constraints))
+  if (count === undefined || count >= (minItems as number)) return
+  const words = count === 1n ? 'there is only 1 different element' : `there are only ${count} different elements`
+  throw invalidProperty('minItems', `is ${minItems} and uniqueItems is true, but ${words}`)
+}
+
+/** The number of values of the type within the bounds; undefined if they cannot be counted. */
+function valuesWithin(stored: PropertiesInput, { spec, codec }: PropertyTarget): bigint | undefined {
+  if (codec?.range === undefined || !countedTypes.includes(spec.logicalType)) return undefined
+  const unitsFrom = (field: string): bigint[] => {
+    return stored[field] === undefined ? [] : [unitsOf(codec.parse(stored[field]))]
+  }
+  let [low, high] = codec.range.map(unitsOf) as [bigint, bigint]
+  const lowest = [...unitsFrom('minimum'), ...unitsFrom('exclusiveMinimum').map((units) => units + 1n)]
+  const highest = [...unitsFrom('maximum'), ...unitsFrom('exclusiveMaximum').map((units) => units - 1n)]
+  for (const units of lowest) if (units > low) low = units
+  for (const units of highest) if (units < high) high = units
+  return high - low + 1n
 }
 
 function contradiction(stored: PropertiesInput, lower: string, upper: string): Error {
@@ -40,32 +99,30 @@ function contradiction(stored: PropertiesInput, lower: string, upper: string): E
   return invalidProperty(upper, `is ${most} and ${lower} is ${least}: no value satisfies both`)
 }
 
+const countedTypes = ['boolean', 'character', 'integer', 'decimal', 'date', 'time', 'datetime', 'interval']
+
 /** Whether no value of the type lies between the two, of which the first is less. */
 function areNeighbours(one: unknown, other: unknown, { spec }: PropertyTarget): boolean {
-  if (!['integer', 'decimal', 'date'].includes(spec.logicalType)) return false
-  return unitsOf(one) + 1n === unitsOf(other)
+  return countedTypes.includes(spec.logicalType) && unitsOf(one) + 1n === unitsOf(other)
 }
 
 /** Values of the same type are counted in the same units. */
 function unitsOf(value: unknown): bigint {
-  return value instanceof Decimal ? value.units : BigInt(value as number | bigint)
+  if (value instanceof Decimal) return value.units
+  if (typeof value === 'string') return BigInt(value.codePointAt(0) as number)
+  return BigInt(typeof value === 'object' ? (value as OffsetDateTime).ticks : (value as number | bigint | boolean))
 }
 
-/** Throws if each value of the enumeration violates another constraint. */
-function refuseUnusableChoices(
-  choices: readonly Choice[] | undefined,
-  stored: PropertiesInput,
+/** How many values of the enumeration satisfy the other constraints. */
+function usableChoices(
+  { enumeration }: PropertiesInput,
   { codec }: PropertyTarget,
   constraints: readonly Constraint[],
-): void {
-  if (choices === undefined) return
+): number {
   const others = constraints.filter(({ name }) => name !== 'enumeration')
   const isUsable = (choice: Choice): boolean => {
     const value = codec?.parse(choiceValue(choice))
     return others.every((one) => one.isSatisfied(value))
   }
-  if (choices.some(isUsable)) return
-  const violated = others.filter(({ name }) => name !== 'isRequired')
-  const words = violated.map(({ name }) => `${name} ${formatForMessage(stored[name])}`).join(' and ')
-  throw invalidProperty('enumeration', `has no value that satisfies ${words}`)
+  return (enumeration as readonly Choice[]).filter(isUsable).length
 }

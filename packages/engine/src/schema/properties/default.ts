@@ -24,7 +24,8 @@ export const defaultValue: AttributeProperty = {
     if (input === null) return isScalar(target.spec) ? null : defineValue('default', [], target)
     if (holdsJson(target.spec)) return defineJson(input, target)
     if (!isExpressionInput(input)) return defineValue('default', input, target)
-    if (!isScalar(target.spec)) throw invalidProperty('default', 'is an expression for scalars only')
+    if (!isScalar(target.spec))
+      throw invalidProperty('default', 'may be an expression for scalars only, not for a list')
     return defineExpression('default', input.expression)
   },
   mapValues: (stored, map) => (stored === null || isExpression(stored) ? stored : map(stored)),

@@ -20,12 +20,12 @@ function deletionRule(
     field,
     word,
     form: 'word',
-    types: 'references, alone or as elements, of referenceable classes',
+    types: 'references of referenceable classes (for those in a collection, in its elementSpecification)',
     appliesTo: ({ spec, isEmbeddable }) => spec.logicalType === 'reference' && !isEmbeddable,
     define(input) {
       const rule = typeof input === 'string' ? words.get(input.toLowerCase()) : undefined
       if (rule !== undefined) return rule === 'keep' ? undefined : rule
-      throw invalidProperty(field, `is one of ${[...words.values()].join(', ')}, not ${formatForMessage(input)}`)
+      throw invalidProperty(field, `must be one of ${[...words.values()].join(', ')}, not ${formatForMessage(input)}`)
     },
   }
 }

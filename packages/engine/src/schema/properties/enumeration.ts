@@ -16,7 +16,10 @@ export const enumeration: AttributeProperty = {
   appliesTo: ({ spec }) => ['string', 'integer', 'character'].includes(spec.logicalType),
   define(input, target) {
     if (!Array.isArray(input) || input.length === 0 || input.length > valuesMax) {
-      throw invalidProperty('enumeration', `is an array of 1 to ${valuesMax} values`)
+      throw invalidProperty(
+        'enumeration',
+        `must be an array of 1 to ${valuesMax} values, not ${formatForMessage(input)}`,
+      )
     }
     const choices = input.map((one) => defineChoice(one, target))
     const seen = new Set<unknown>()
@@ -52,7 +55,10 @@ function defineChoice(input: unknown, target: PropertyTarget): Choice {
   if (typeof input !== 'object' || input === null) return defineValue('enumeration', input, target) as Choice
   const { value, label, ...others } = input as Record<string, unknown>
   if (typeof label !== 'string' || value === undefined || Object.keys(others).length > 0) {
-    throw invalidProperty('enumeration', `has values, and objects of value and label, not ${formatForMessage(input)}`)
+    throw invalidProperty(
+      'enumeration',
+      `may contain values and objects such as {"value": …, "label": "…"}, not ${formatForMessage(input)}`,
+    )
   }
   return { value: defineValue('enumeration', value, target) as string | number, label }
 }

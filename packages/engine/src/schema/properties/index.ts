@@ -15,7 +15,7 @@ import {
 } from './attribute-property.ts'
 import { exclusiveMaximum, exclusiveMinimum, maximum, minimum } from './bounds.ts'
 import { allowedWithComputed, computed } from './computed.ts'
-import { refuseContradictions } from './contradictions.ts'
+import { refuseContradictions, refuseTooFewElements } from './contradictions.ts'
 import { defaultValue } from './default.ts'
 import { onSourceDelete, onTargetDelete } from './deletions.ts'
 import { enumeration } from './enumeration.ts'
@@ -102,6 +102,7 @@ export function defineProperties(
     if (error instanceof ValueError) error.path.unshift('elementSpecification')
     throw error
   }
+  if (inner !== undefined) refuseTooFewElements(own, elementProperties, inner, constraintsOf(elementProperties, inner))
   checkDefault(own, elementProperties, target, inner)
   const isEmpty = Object.keys(own).length === 0 && Object.keys(elementProperties).length === 0
   return isEmpty ? undefined : { own, element: elementProperties }
@@ -112,8 +113,7 @@ function defineAll(input: PropertiesInput, target: PropertyTarget, present: Attr
     const property = propertiesByField.get(field)
     assert(property !== undefined, `${field} is an attribute property`)
     if (input[field] !== null && !property.appliesTo(target)) {
-      const where = target.isElement ? ' and not for the elements of a collection' : ''
-      throw invalidProperty(field, `is for ${property.types}${where}`)
+      throw invalidProperty(field, `is allowed only for ${property.types}, not for ${describeTarget(target)}`)
     }
   }
   const defined: Record<string, unknown> = {}
@@ -126,11 +126,16 @@ function defineAll(input: PropertiesInput, target: PropertyTarget, present: Attr
   }
   const other = Object.keys(defined).find((field) => !allowedWithComputed.includes(field))
   if (defined.computed !== undefined && other !== undefined) {
-    throw invalidProperty(other, 'does not stand beside computed')
+    throw invalidProperty(other, 'is not allowed together with computed')
   }
   if (defined.default === null && defined.isRequired === true) delete defined.default
   refuseContradictions(defined, target, constraintsOf(defined, target))
   return defined
+}
+
+function describeTarget({ spec: { logicalType }, isElement, isEmbeddable }: PropertyTarget): string {
+  const what = isElement ? `elements of type ${logicalType}` : `an attribute of type ${logicalType}`
+  return isEmbeddable ? `${what} of an embeddable class` : what
 }
 
 /** A default must satisfy the constraints of the same definition. Throws ValueError. */

@@ -1,6 +1,6 @@
 /** `onUpdate`: an expression that sets the attribute on every change of its object that does not set it. */
-import { defineExpression, isExpressionInput } from '../expression.ts'
-import { type AttributeProperty, invalidProperty, isScalar } from './attribute-property.ts'
+import { defineExpression, isExpressionInput, notAnExpression } from '../expression.ts'
+import { type AttributeProperty, isScalar } from './attribute-property.ts'
 
 export const onUpdate: AttributeProperty = {
   field: 'onUpdate',
@@ -10,7 +10,7 @@ export const onUpdate: AttributeProperty = {
   appliesTo: ({ spec, isElement, isEmbeddable }) =>
     !isElement && !isEmbeddable && isScalar(spec) && spec.logicalType !== 'json',
   define(input) {
-    if (!isExpressionInput(input)) throw invalidProperty('onUpdate', 'is an object with an expression')
+    if (!isExpressionInput(input)) throw notAnExpression('onUpdate', input)
     return defineExpression('onUpdate', input.expression)
   },
 }

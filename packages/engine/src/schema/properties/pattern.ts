@@ -10,9 +10,11 @@ export const pattern: AttributeProperty = {
   types: 'strings',
   appliesTo: ({ spec }) => spec.logicalType === 'string',
   define(input) {
-    if (typeof input !== 'string') throw invalidProperty('pattern', `is a string, not ${formatForMessage(input)}`)
+    if (typeof input !== 'string')
+      throw invalidProperty('pattern', `must be a regular expression, not ${formatForMessage(input)}`)
     const compiled = compileRegularExpression(input, false)
-    if (typeof compiled === 'string') throw invalidProperty('pattern', `is a regular expression: ${compiled}`)
+    if (typeof compiled === 'string')
+      throw invalidProperty('pattern', `must be a regular expression, not ${formatForMessage(input)}: ${compiled}`)
     return input
   },
   constraint(stored) {

@@ -30,7 +30,10 @@ function text(field: string, word: string): AttributeProperty {
 /** Returns undefined for an empty string. Throws ValueError. */
 export function defineText(field: string, input: unknown): string | undefined {
   if (typeof input !== 'string' || input.length > charactersMax) {
-    throw invalidProperty(field, `is a text of at most ${charactersMax} characters, not ${formatForMessage(input)}`)
+    throw invalidProperty(
+      field,
+      `must be a text of at most ${charactersMax} characters, not ${formatForMessage(input)}`,
+    )
   }
   return input === '' ? undefined : input
 }
@@ -40,9 +43,10 @@ export function defineAnnotations(input: unknown): Readonly<Record<string, strin
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input)
   const entries = isObject ? Object.entries(input) : []
   if (!isObject || entries.some(([, value]) => typeof value !== 'string')) {
-    throw invalidProperty('annotations', `is an object of texts, not ${formatForMessage(input)}`)
+    throw invalidProperty('annotations', `must be an object whose values are texts, not ${formatForMessage(input)}`)
   }
   const characters = entries.reduce((sum, [name, value]) => sum + name.length + (value as string).length, 0)
-  if (characters > charactersMax) throw invalidProperty('annotations', `have at most ${charactersMax} characters`)
+  if (characters > charactersMax)
+    throw invalidProperty('annotations', `must have at most ${charactersMax} characters together, not ${characters}`)
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Record<string, string>)
 }

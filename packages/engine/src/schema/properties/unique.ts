@@ -5,7 +5,7 @@ export const isUnique: AttributeProperty = {
   field: 'isUnique',
   word: 'Unique',
   form: 'flag',
-  types: 'attributes of referenceable classes that a key can be',
+  types: 'attributes of referenceable classes whose type can be a key',
   appliesTo: ({ spec, isElement, isEmbeddable }) => {
     return !isElement && !isEmbeddable && !isCollection(spec) && !['object', 'json'].includes(spec.logicalType)
   },

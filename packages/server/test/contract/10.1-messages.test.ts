@@ -1,0 +1,115 @@
+/** What errors of definitions say: class, attribute, value, and what is allowed (contract 10.1.1, 10.5.1, 10.6.1). */
+import { expect } from 'vitest'
+import { classOf, embedded, type FdUnderTest, list, reference } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { useFdPerTest } from './fd-per-test.ts'
+import { rule } from './rule.ts'
+import type { Loose, ServerUnderTest } from './server-under-test.ts'
+
+let server: ServerUnderTest
+let fd: FdUnderTest
+useFdPerTest(async (given) => {
+  ;({ server, fd } = given)
+})
+
+const string = (more: object) => ({ logicalType: 'string', ...more })
+const integer = (more: object) => ({ logicalType: 'integer', ...more })
+
+rule('10.1.1', 'a refused definition names class, attribute, value, and what is allowed', async () => {
+  const expression = 'must be an expression of the query language'
+  const wrong: [Loose, string, Loose?][] = [
+    [string({ isRequired: 'perhaps' }), 'isRequired must be true or false, not "perhaps"'],
+    [string({ default: 5 }), 'default must be a value of the attribute: 5 is not a string'],
+    [integer({ enumeration: [null] }), 'enumeration must be a value of the attribute, not null'],
+    [string({ enumeration: 'a' }), 'enumeration must be an array of 1 to 1000 values, not "a"'],
+    [
+      string({ enumeration: [{ value: 'a' }] }),
+      'enumeration may contain values and objects such as {"value": …, "label": "…"}, not {"value":"a"}',
+    ],
+    [
+      { ...list('string'), isRequired: true },
+      'isRequired is allowed only for scalars and single references, not for an attribute of type list',
+    ],
+    [
+      list(string({ default: 'x' })),
+      'default is allowed only for scalars and lists of them, not for elements of type string',
+    ],
+    [
+      string({ isReadOnly: true }),
+      'isReadOnly is allowed only for attributes of referenceable classes, not for an attribute of type string of an embeddable class',
+      embedded,
+    ],
+    [integer({ computed: { expression: '1' }, default: 1 }), 'default is not allowed together with computed'],
+    [integer({ computed: { expression: '1', isStored: 'x' } }), 'computed.isStored must be true or false, not "x"'],
+    [integer({ computed: '1' }), `computed ${expression} as {"expression": "…"}, of 1 to 10000 characters, not "1"`],
+    [
+      string({ onUpdate: { expr: 'x' } }),
+      `onUpdate ${expression} as {"expression": "…"}, of 1 to 10000 characters, not {"expr":"x"}`,
+    ],
+    [
+      { ...list('string'), default: { expression: '1' } },
+      'default may be an expression for scalars only, not for a list',
+    ],
+    [string({ pattern: '(' }), 'pattern must be a regular expression, not "(": '],
+    [
+      { ...reference('A'), onTargetDelete: 'explode' },
+      'onTargetDelete must be one of keep, clear, restrict, delete, not "explode"',
+    ],
+    [
+      { ...list(reference('A')), onTargetDelete: 'clear' },
+      'onTargetDelete is allowed only for references of referenceable classes (for those in a collection, in its elementSpecification), not for an attribute of type list',
+    ],
+    [string({ annotations: { a: 5 } }), 'annotations must be an object whose values are texts, not {"a":5}'],
+  ]
+  for (const [type, words, more] of wrong) {
+    const message = expectProblem(await fd.putSchema(classOf('A', { x: type }, more ?? {})), 422, 'InvalidDefinition')
+    expect(message).toContain(`Class A, attribute x: ${words}`)
+  }
+  const display = await fd.putSchema(classOf('A', {}, { displayAttribute: 'zz' }))
+  expect(expectProblem(display, 422, 'InvalidDefinition')).toBe(
+    'Class A: displayAttribute must be the name of an attribute of the class, not "zz".',
+  )
+})
+
+rule('10.6.1', 'a refused check is named, with what a check has to be', async () => {
+  const wrong: [unknown, string][] = [
+    ['x', 'checks must be an array of at most 100 checks, not "x"'],
+    [[1], 'check 1: it must be an object with name and expression, not 1'],
+    [
+      [{ name: '1a', expression: '1 = 1' }],
+      'check 1: its name must be letters, digits and _, beginning with a letter or _, at most 128, not "1a"',
+    ],
+    [
+      [{ name: 'c', expression: 5 }],
+      'check c: expression must be an expression of the query language, of 1 to 10000 characters, not 5',
+    ],
+    [
+      [{ name: 'c', expression: '1 = 1', more: 1 }],
+      "check c: it has no field 'more'; its fields are name, expression and message",
+    ],
+    [
+      [{ name: 'c', expression: '1 = 1', message: 5 }],
+      'check c: message must be a text of at most 10000 characters, not 5',
+    ],
+  ]
+  for (const [checks, words] of wrong) {
+    const message = expectProblem(await fd.putSchema(classOf('A', {}, { checks })), 422, 'InvalidDefinition')
+    expect(message).toBe(`Class A: ${words}.`)
+  }
+})
+
+rule('10.5.1', 'a refused change says what its fields have to be', async () => {
+  await fd.define(classOf('A', { a: 'integer' }))
+  const alter = (body: object) => server.put(fd.at('/v1/schema/A'), body)
+  const refused = async (body: object) => expectProblem(await alter(body), 400, 'MalformedRequest')
+  expect(await refused({ attributesToConstrain: 'a' })).toBe('attributesToConstrain must be an array, not "a".')
+  expect(await refused({ attributesToConstrain: [{}] })).toBe(
+    'An entry of attributesToConstrain must have an attributeName.',
+  )
+  expect(await refused({ classFields: 5 })).toBe('classFields must be a JSON object, not 5.')
+  const text = 'UPDATE SCHEMA { CREATE CLASS B {x: String{MinLenght: 2}} }'
+  const reply = await server.post(fd.at('/v1/query'), { query: text })
+  expect(expectProblem(reply, 422, 'QueryError')).toContain(
+    "a type has no setting 'MinLenght'. Did you mean MinLength?",
+  )
+})
