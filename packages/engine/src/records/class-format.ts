@@ -10,7 +10,7 @@ import type { Bytes } from '../store/store.ts'
 import { conversionFor } from '../types/conversion.ts'
 import { codecFor } from '../types/index.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
-import type { Codec, CodecContext } from '../types/logical-type.ts'
+import type { Codec, CodecContext, Pieces } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import { isComputed, isFollowing, isUnstored } from './computed.ts'
 import { creationValue, drawsNumbers, unevaluated, valueOfJson } from './creation-value.ts'
@@ -114,6 +114,8 @@ export class ClassFormat {
   /** Collections stored as links that require elements, which a new object may lack. */
   readonly neededLinks: readonly AttributeFormat[]
   readonly computedAttributes: readonly AttributeFormat[]
+  /** Computed attributes whose values are kept with the objects. */
+  private readonly storedComputed: readonly AttributeFormat[]
   /** Attributes whose embedded objects have values given by expressions. */
   readonly evaluatedWithin: readonly AttributeFormat[]
   /** By index, while a computed attribute of one object is evaluated. */
@@ -125,6 +127,8 @@ export class ClassFormat {
   readonly drawsNumbers: boolean
   /** An attribute, or an embedded attribute, has type json. */
   readonly holdsJson: boolean
+  /** An attribute, or an embedded attribute, may hold references. */
+  readonly holdsReferences: boolean
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
   /** The most recently used decoder. */
@@ -153,10 +157,12 @@ export class ClassFormat {
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
     })
     this.holdsJson = cls.attributes.some(({ spec }) => holdsJson(spec, formats))
+    this.holdsReferences = cls.attributes.some(({ spec }) => holdsReferences(spec, formats))
     this.hasPendingType = this.changingAttributes.length > 0
     this.computedAttributes = this.attributes.filter(
       ({ attribute: { properties } }) => properties?.own.computed !== undefined,
     )
+    this.storedComputed = this.computedAttributes.filter(({ attribute }) => !isUnstored(attribute))
     this.evaluatedWithin = this.attributes.filter((one) => this.embeddedIn(one)?.isEvaluated)
     if (this.computedAttributes.length > 0) this.computed = new Array(this.attributes.length)
     const isWithChecks = hasChecks(cls)
@@ -273,10 +279,8 @@ export class ClassFormat {
 
   /** The values of an embedded object with those of computed attributes that are stored. */
   withStoredValues(values: readonly unknown[]): readonly unknown[] {
-    if (this.computedAttributes.length === 0) return values
-    const missing = this.computedAttributes.filter(({ attribute, index }) => {
-      return values[index] === unevaluated && !isUnstored(attribute)
-    })
+    if (this.storedComputed.length === 0) return values
+    const missing = this.storedComputed.filter(({ index }) => values[index] === unevaluated)
     return missing.reduce((cached, { index }) => cached.with(index, this.valueIn(cached, index)), values)
   }
 
@@ -314,7 +318,7 @@ export class ClassFormat {
 
   /**
    * Writes `,"name":value` for each attribute; `writeLinks` writes the values of attributes stored as links. The caller opens
-   * the object and handles the first comma.
+   * the object and handles the first comma. `from`, `to`: indexes of the attributes.
    */
   writeAttributesJson(
     json: JsonWriter,
@@ -322,10 +326,12 @@ export class ClassFormat {
     start: number,
     shapeNumber: ShapeNumber,
     writeLinks: (attribute: AttributeFormat) => void,
+    from = 0,
+    to = this.attributes.length,
   ): void {
     const view = this.view(shapeNumber)
     let values: readonly unknown[] | undefined
-    for (let i = 0; i < this.attributes.length; i++) {
+    for (let i = from; i < to; i++) {
       const attribute = this.attributes[i] as AttributeFormat
       if (isFollowing(attribute.attribute)) continue
       json.prepared(attribute.jsonName)
@@ -335,6 +341,28 @@ export class ClassFormat {
         writeValueJson(attribute.codec, this.valueAt(values, i), json)
       } else this.writeValueAt(view, i, bytes, start, json)
     }
+  }
+
+  /** Like `writeAttributesJson`, with yields within long values. */
+  *writeAttributesInPieces(
+    json: JsonWriter,
+    bytes: Bytes,
+    start: number,
+    shapeNumber: ShapeNumber,
+    writeLinks: (attribute: AttributeFormat) => void,
+  ): Pieces<void> {
+    let from = 0
+    for (const { index, codec, jsonName, linkStorage } of this.attributes) {
+      if (linkStorage !== undefined || codec.writeJsonInPieces === undefined) continue
+      const found = this.stored(bytes, start, shapeNumber, index)
+      if (found === undefined) continue
+      const { start: valueStart, end } = found
+      this.writeAttributesJson(json, bytes, start, shapeNumber, writeLinks, from, index)
+      json.prepared(jsonName)
+      yield* codec.writeJsonInPieces(bytes, valueStart, end, json)
+      from = index + 1
+    }
+    this.writeAttributesJson(json, bytes, start, shapeNumber, writeLinks, from)
   }
 
   private writeValueAt(view: ShapeDecoder, index: number, bytes: Bytes, start: number, json: JsonWriter): void {
@@ -533,6 +561,12 @@ function holdsJson(spec: TypeSpec, formats: FormatSource): boolean {
   if (spec.logicalType === 'list') return holdsJson(spec.element, formats)
   if (spec.logicalType === 'object') return formats.byNumber(spec.class).holdsJson
   return spec.logicalType === 'json'
+}
+
+function holdsReferences(spec: TypeSpec, formats: FormatSource): boolean {
+  if (spec.logicalType === 'list' || spec.logicalType === 'set') return holdsReferences(spec.element, formats)
+  if (spec.logicalType === 'object') return formats.byNumber(spec.class).holdsReferences
+  return spec.logicalType === 'reference' || spec.logicalType === 'map'
 }
 
 function formatAttribute(

@@ -2,9 +2,9 @@
 import { AshlarError } from '../errors.ts'
 import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
-import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
+import { encodeRecord, isLongRecord, revisionPrefixOf } from '../records/record-format.ts'
 import type { Bytes } from '../store/store.ts'
-import { openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
+import { openTimeSlice, runYieldingIfLong, yieldToNewWork } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
 import { checkConstraints, violationTo } from './constraint-error.ts'
@@ -39,6 +39,8 @@ async function evaluateFirst(unit: UnitOfWork): Promise<void> {
   const slice = openTimeSlice()
   for (const state of objects.all()) {
     if (state.isDeleted || !isChanged(state) || state.format.evaluatedWithin.length === 0) continue
+    // Decoding a long record and applying the changes have used up a time slice.
+    if (state.stored !== undefined && isLongRecord(state.stored)) await yieldToNewWork()
     try {
       const evaluated = runYieldingIfLong(evaluateWithin(state, unit), slice)
       if (evaluated !== undefined) await evaluated
