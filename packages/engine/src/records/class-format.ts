@@ -52,6 +52,8 @@ export interface AttributeFormat {
   readonly codec: Codec
   /** The format of the embedded class, for attributes that hold an embedded object. */
   readonly embedded: ClassFormat | undefined
+  /** The same for attributes that hold a list of embedded objects. */
+  readonly elements: ClassFormat | undefined
   /** Set if the values are stored as link entries, outside the record. */
   readonly linkStorage: LinkStorage | undefined
   /** A check of the class counts the links. */
@@ -163,7 +165,7 @@ export class ClassFormat {
       ({ attribute: { properties } }) => properties?.own.computed !== undefined,
     )
     this.storedComputed = this.computedAttributes.filter(({ attribute }) => !isUnstored(attribute))
-    this.evaluatedWithin = this.attributes.filter((one) => this.embeddedIn(one)?.isEvaluated)
+    this.evaluatedWithin = this.attributes.filter((one) => embeddedIn(one)?.isEvaluated)
     if (this.computedAttributes.length > 0) this.computed = new Array(this.attributes.length)
     const isWithChecks = hasChecks(cls)
     this.hasProperties =
@@ -175,7 +177,7 @@ export class ClassFormat {
       })
     this.neededLinks = this.linkAttributes.filter(({ attribute }) => attribute.properties?.own.minItems !== undefined)
     this.isChecked = this.hasPendingType || this.hasProperties
-    this.drawsNumbers = this.attributes.some((one) => drawsNumbers(one) || this.embeddedIn(one)?.drawsNumbers)
+    this.drawsNumbers = this.attributes.some((one) => drawsNumbers(one) || embeddedIn(one)?.drawsNumbers)
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)
@@ -184,12 +186,6 @@ export class ClassFormat {
     const places = cls.attributes.map(({ number }) => inShape.get(number) ?? -1)
     const isShape = cls.shape.attributes.length === places.length && places.every((place, i) => place === i)
     this.places = isShape ? undefined : places
-  }
-
-  /** The class of the objects embedded by the attribute, singly or in a list. */
-  embeddedIn({ attribute: { spec } }: AttributeFormat): ClassFormat | undefined {
-    const embedded = embeddedClassOf(spec)
-    return embedded && this.formats.byNumber(embedded)
   }
 
   holdsJsonIn({ attribute: { spec } }: AttributeFormat): boolean {
@@ -238,7 +234,7 @@ export class ClassFormat {
   }
 
   /** Whether expressions give values of its objects. */
-  private get isEvaluated(): boolean {
+  get isEvaluated(): boolean {
     const { attributes, computedAttributes, evaluatedWithin } = this
     const isOwn = computedAttributes.length > 0 || attributes.some((one) => creationValue(one) === unevaluated)
     return isOwn || evaluatedWithin.length > 0
@@ -539,6 +535,11 @@ function hasChecks({ definition, superClass }: SchemaClass): boolean {
   return hasOwn || (superClass !== null && hasChecks(superClass))
 }
 
+/** The format of the objects embedded by the attribute, singly or in a list. */
+export function embeddedIn({ embedded, elements }: AttributeFormat): ClassFormat | undefined {
+  return embedded ?? elements
+}
+
 /** The class of objects embedded by values of the type, singly or as elements of a list. */
 export function embeddedClassOf(spec: TypeSpec): ClassNumber | undefined {
   const elementSpec = spec.logicalType === 'list' ? spec.element : spec
@@ -576,12 +577,16 @@ function formatAttribute(
   formats: FormatSource,
   isChecked = false,
 ): AttributeFormat {
-  const codec = codecFor(attribute.spec, formats)
-  const linkStorage = cls.isReferenceable ? linkStorageOf(attribute.spec) : undefined
+  const { spec } = attribute
+  const codec = codecFor(spec, formats)
+  const embeddedClass = embeddedClassOf(spec)
+  const embedded = embeddedClass && formats.byNumber(embeddedClass)
+  const linkStorage = cls.isReferenceable ? linkStorageOf(spec) : undefined
   return {
     attribute,
     codec,
-    embedded: attribute.spec.logicalType === 'object' ? formats.byNumber(attribute.spec.class) : undefined,
+    embedded: spec.logicalType === 'object' ? embedded : undefined,
+    elements: spec.logicalType === 'list' ? embedded : undefined,
     linkStorage,
     isCounted: isChecked && linkStorage !== undefined,
     index,

@@ -1,6 +1,6 @@
 /** Draws the numbers of sequences that defaults of new objects need (contract 10.6.18), one request per sequence for all objects. */
 import { assert } from '../errors.ts'
-import type { ClassFormat } from '../records/class-format.ts'
+import { type ClassFormat, embeddedIn } from '../records/class-format.ts'
 import { unevaluated } from '../records/creation-value.ts'
 import { openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
@@ -38,7 +38,7 @@ function* countDraws(
     for (const sequence of draws) counts.set(sequence, (counts.get(sequence) ?? 0) + 1)
   }
   for (const attribute of format.evaluatedWithin) {
-    const inner = format.embeddedIn(attribute)
+    const inner = embeddedIn(attribute)
     if (inner?.drawsNumbers !== true) continue
     const value = values[attribute.index] as readonly unknown[]
     const embedded = attribute.embedded === undefined ? (value as readonly (readonly unknown[])[]) : [value]

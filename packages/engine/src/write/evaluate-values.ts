@@ -1,6 +1,6 @@
 /** Evaluates expressions for values: defaults of attributes that a creation leaves out, `onUpdate`, and computed attributes (contract 10.6). */
 import { AshlarError, type CommandPlace } from '../errors.ts'
-import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { type AttributeFormat, type ClassFormat, embeddedIn } from '../records/class-format.ts'
 import { isFollowing, isUnstored } from '../records/computed.ts'
 import { unevaluated } from '../records/creation-value.ts'
 import { encodeValue, isSameValue } from '../records/same-value.ts'
@@ -18,20 +18,19 @@ export function* evaluateWithin(state: ObjectState, unit: UnitOfWork): Pieces<un
   for (const attribute of format.evaluatedWithin) {
     const { index } = attribute
     if (before !== undefined && changed?.has(index) !== true) continue
-    values[index] = yield* valueWithin(attribute, format, values[index], previous, ['attributes'], unit)
+    values[index] = yield* valueWithin(attribute, values[index], previous, ['attributes'], unit)
   }
 }
 
 /** The value of an attribute that embeds objects. */
 function* valueWithin(
   attribute: AttributeFormat,
-  owner: ClassFormat,
   value: unknown,
   previous: ObjectsBefore,
   place: CommandPlace,
   unit: UnitOfWork,
 ): Pieces<unknown> {
-  const format = owner.embeddedIn(attribute) as ClassFormat
+  const format = embeddedIn(attribute) as ClassFormat
   const inner = previous.within(attribute, format)
   const path = [...place, attribute.attribute.outputName]
   if (attribute.embedded !== undefined) return yield* evaluatedObject(value as Values, inner, path, unit)
@@ -56,7 +55,7 @@ function* evaluatedObject(
   const { format } = previous
   const values = [...object]
   for (const attribute of format.evaluatedWithin) {
-    values[attribute.index] = yield* valueWithin(attribute, format, values[attribute.index], previous, place, unit)
+    values[attribute.index] = yield* valueWithin(attribute, values[attribute.index], previous, place, unit)
   }
   evaluateDefaults(format, values, unit)
   evaluateComputed(format, values, previous, place)

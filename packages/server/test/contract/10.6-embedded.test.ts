@@ -115,6 +115,45 @@ describe('defaults', () => {
     await numbers()
   })
 
+  rule('10.6.27', 'are not evaluated for elements to be removed, where they match any value', async () => {
+    await rows('CREATE SEQUENCE lines')
+    await fd.define(
+      line,
+      classOf(
+        'Box',
+        { line: of('Line'), lines: list(of('Line')), twice: computed('integer', 'line.count * 2') },
+        embedded,
+      ),
+      classOf('Order', { lines: list(of('Line')), boxes: list(of('Box')) }),
+    )
+    const counts = (): Promise<Loose> => rows('FROM Order RETURN lines.count AS l, boxes.line.count AS b')
+    const remove = (attribute: string, ...elements: object[]) => ({ [attribute]: { action: 'remove', elements } })
+    const lines = [1, 2, 3, 4, 5, 6, 7, 8, 8].map((count) => ({ count }))
+    const boxes = [{ line: { count: 1 }, lines: [{ count: 2 }, {}] }, { line: { count: 1 } }, { line: { count: 3 } }]
+    const oid = await fd.create('Order', { lines, boxes })
+    const drawn = await rows('SHOW SEQUENCES')
+    await fd.update(oid, remove('lines', { count: 1 }, { count: 2, price: 7 }))
+    await rows('UPDATE Order REMOVE Line{count: 3} FROM lines')
+    for (const some of [[{ count: 4 }], [{ count: 5, number: 1 }], { count: 5, id: null }])
+      await rows('UPDATE Order REMOVE $some FROM lines', { some })
+    await rows('UPDATE Order SET lines[0].count TO 9 REMOVE Line{count: 8} FROM lines')
+    expect(await counts()).toEqual([{ l: [9, 5, 6, 7], b: [1, 1, 3] }])
+    await fd.update(
+      oid,
+      remove('boxes', { line: { count: 1 }, lines: [{ count: 2 }, {}] }, { line: { count: 3 }, twice: 5 }),
+    )
+    expect(await counts()).toEqual([{ l: [9, 5, 6, 7], b: [1, 3] }])
+    await fd.update(oid, remove('boxes', { line: { count: 3 }, twice: 6 }))
+    const { lines: left } = await fd.read(oid)
+    await fd.update(oid, remove('lines', { ...left[1], number: 0 }, { ...left[2], number: left[2].number }))
+    expect(await counts()).toEqual([{ l: [9, 5, 7], b: [1] }])
+    expect(await rows('SHOW SEQUENCES')).toEqual(drawn)
+    const masks = [{}, { id: null }, { number: 1 }, { id: null, number: 1 }, { total: 1 }]
+    const refused = await fd.putObject(oid, remove('lines', ...masks))
+    expect(expectProblem(refused, 422, 'ValueNotAllowed')).toContain('5 different sets of attributes')
+    expect((await fd.putObject(oid, remove('lines', ...masks.slice(1)))).status).toBe(204)
+  })
+
   rule('10.6.23', 'are no defaults of embedded objects that exist', async () => {
     await fd.define(classOf('P', { a: 'integer' }, embedded), classOf('A', { p: of('P'), ps: list(of('P')) }))
     const oid = await fd.create('A', { p: { a: 4 }, ps: [{ a: 5 }] })
