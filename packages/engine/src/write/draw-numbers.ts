@@ -7,13 +7,14 @@ import type { Pieces } from '../types/logical-type.ts'
 import { objectsPerYield } from './evaluate-values.ts'
 import type { NumbersOfSequences } from './object-expressions.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
+import type { ObjectState } from './working-set.ts'
 
 /** Throws SequenceNotFound, SequenceExhausted, TransactionContention. */
-export async function drawNumbers(unit: UnitOfWork): Promise<void> {
-  const { objects, expressions } = unit
+export async function drawNumbers(unit: UnitOfWork, states: Iterable<ObjectState>): Promise<void> {
+  const { expressions } = unit
   const counts = new Map<string, number>()
   const slice = openTimeSlice()
-  for (const { format, values, isDeleted } of objects.all()) {
+  for (const { format, values, isDeleted } of states) {
     if (!format.drawsNumbers || isDeleted) continue
     await runYieldingIfLong(countDraws(unit, format, values, counts), slice)
     const pause = slice.yieldIfDue()
