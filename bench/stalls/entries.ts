@@ -138,6 +138,47 @@ async function held(url: string, logicalType: 'set' | 'map'): Promise<Prepared> 
   return [holderOid]
 }
 
+const computedLines = 20_000
+
+/** An object with a list of 20,000 embedded objects that have two computed attributes, one of which names the other, or empty. */
+async function computing(url: string, lines: readonly object[]): Promise<Prepared> {
+  const [price, count] = ['price', 'count'].map((attributeName) => ({ attributeName, logicalType: 'integer' }))
+  const computed = ([attributeName, expression]: readonly [string, string]): object => {
+    return { attributeName, logicalType: 'integer', computed: { expression } }
+  }
+  const elementSpecification = { logicalType: 'object', class: 'Line' }
+  await define(
+    url,
+    {
+      className: 'Line',
+      isReferenceable: false,
+      attributes: [
+        price,
+        count,
+        ...(
+          [
+            ['total', 'price * count'],
+            ['gross', 'total + total / 5'],
+          ] as const
+        ).map(computed),
+      ],
+    },
+    {
+      className: 'Order',
+      isReferenceable: true,
+      attributes: [
+        { attributeName: 'title', logicalType: 'string' },
+        { attributeName: 'lines', logicalType: 'list', elementSpecification },
+      ],
+    },
+  )
+  return [await created(url, 'Order', { lines })]
+}
+
+function orderLines(count: number): object[] {
+  return Array.from({ length: computedLines }, (_, price) => ({ price, count }))
+}
+
 const longText = 'z'.repeat(8 * 2 ** 20)
 /** Of as many bytes, which JSON escapes in one place. */
 const longForeignText = `"${'ж€z'.repeat((8 * 2 ** 20) / 6)}`
@@ -292,6 +333,67 @@ export const entries: readonly Entry[] = [
     what: 'RETURN of those maps',
     prepare: (url) => held(url, 'map'),
     run: (url) => oneOf(query(url, 'FROM Holder RETURN all, inner')),
+  },
+  {
+    name: 'computed-create',
+    what: 'POST of an object with 20,000 embedded objects that have computed attributes',
+    prepare: (url) => computing(url, []),
+    run: (url) => oneOf(exchange(url, 'POST', '/v1/object', { class: 'Order', attributes: { lines: orderLines(1) } })),
+  },
+  {
+    name: 'computed-set',
+    what: 'PUT of 20,000 embedded objects that have computed attributes',
+    prepare: (url) => computing(url, orderLines(1)),
+    run: (url, [oid]) => oneOf(exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { lines: orderLines(2) } })),
+  },
+  {
+    name: 'computed-back',
+    what: 'PUT of them as they were read',
+    prepare: (url) => computing(url, orderLines(1)),
+    async run(url, [oid]) {
+      const { text } = await expected(exchange(url, 'GET', `/v1/object/${oid}`))
+      const { lines } = JSON.parse(text) as { lines: object[] }
+      return oneOf(exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { lines } }))
+    },
+  },
+  {
+    name: 'computed-beside',
+    what: 'PUT of a title beside them',
+    prepare: (url) => computing(url, orderLines(1)),
+    run: (url, [oid]) => oneOf(exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { title: 'new' } })),
+  },
+  {
+    name: 'computed-remove',
+    what: 'PUT that removes one of them',
+    prepare: (url) => computing(url, orderLines(1)),
+    run(url, [oid]) {
+      const lines = { action: 'remove', elements: [{ price: 4, count: 1 }] }
+      return oneOf(exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { lines } }))
+    },
+  },
+  {
+    name: 'computed-update',
+    what: 'UPDATE that adds one',
+    prepare: (url) => computing(url, orderLines(1)),
+    run: (url) => oneOf(query(url, 'UPDATE Order ADD Line{price: 4} TO lines')),
+  },
+  {
+    name: 'computed-read',
+    what: 'GET of them',
+    prepare: (url) => computing(url, orderLines(1)),
+    run: (url, [oid]) => oneOf(exchange(url, 'GET', `/v1/object/${oid}`)),
+  },
+  {
+    name: 'computed-query',
+    what: 'FROM of them',
+    prepare: (url) => computing(url, orderLines(1)),
+    run: (url) => oneOf(query(url, 'FROM Order RETURN *')),
+  },
+  {
+    name: 'computed-values',
+    what: 'RETURN of them',
+    prepare: (url) => computing(url, orderLines(1)),
+    run: (url) => oneOf(query(url, 'FROM Order RETURN lines')),
   },
   {
     name: 'references-query',

@@ -8,8 +8,9 @@ import { type Attributes, readCreateObject, readUpdateObject } from '../requests
 import { inSlices } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
 import { checkedOid, type Oid } from '../types/oid.ts'
+import { settle } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import type { ObjectState } from '../write/working-set.ts'
+import { isChanged, type ObjectState } from '../write/working-set.ts'
 import type { BulkCommand, BulkCreate, BulkDelete, BulkDone, BulkTarget, BulkUpdate } from './bulk-command.ts'
 import { createPacked } from './create-packed.ts'
 import { FailedLines, isLineError } from './failed-lines.ts'
@@ -50,6 +51,8 @@ class Batch {
   private readonly settings: BatchSettings
   private readonly names = new Map<string, Oid>()
   private readonly oidOf: OidOf
+  /** Objects that were created early, until their own command is executed. */
+  private readonly ahead = new Set<ObjectState>()
   private readonly resolved: (Resolved | undefined)[] = []
 
   constructor(unit: UnitOfWork, commands: readonly BulkCommand[], settings: BatchSettings) {
@@ -116,6 +119,7 @@ class Batch {
     const { cls } = readCreateObject(this.unit.commandCatalog, command.class, {})
     const created = await beginObject(this.unit, cls, position)
     this.resolved[position] = { target: undefined, created }
+    this.ahead.add(created)
     if (command.id !== undefined) this.names.set(command.id, created.oid)
     return created
   }
@@ -212,17 +216,29 @@ class Batch {
     const { cls, changes } = readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
     const state = ahead ?? (await beginObject(unit, cls, position))
     await applyChanges(unit, state, changes)
+    this.ahead.delete(state)
     return { oid: state.oid, change: 'created' }
   }
 
   private async update(command: BulkUpdate | BulkCreate, oid: Oid, position: number): Promise<BulkDone> {
     const { unit } = this
     const attributes = this.attributesOf(command)
+    await this.settle(unit.objects.loaded(oid))
     await updateObject(unit, readUpdateObject(unit.commandCatalog, oid, attributes, command.class))
     const state = unit.objects.loaded(oid)
     // A failure found at flush is reported for the line that changed the object last.
     if (state !== undefined) state.position = position
     return { oid, change: 'updated' }
+  }
+
+  /** Ends the change of an object by an earlier command, to which an error belongs. */
+  private async settle(state: ObjectState | undefined): Promise<void> {
+    if (state === undefined || !isChanged(state) || this.ahead.has(state)) return
+    try {
+      await settle(this.unit, state)
+    } catch (error) {
+      throw new EarlierFailure(error)
+    }
   }
 
   private async delete({ target }: BulkDelete, position: number): Promise<BulkDone> {
@@ -251,9 +267,16 @@ class Batch {
       try {
         await step(command, position)
       } catch (error) {
-        throw within(position, error)
+        throw error instanceof EarlierFailure ? error.cause : within(position, error)
       }
     }
+  }
+}
+
+/** `cause`: has the position of the earlier command. */
+class EarlierFailure extends Error {
+  constructor(cause: unknown) {
+    super('a command before is refused', { cause })
   }
 }
 

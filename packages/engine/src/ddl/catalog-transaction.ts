@@ -46,7 +46,7 @@ import type { ClassNumber, SequenceNumber } from '../types/type-spec.ts'
 import type { Restriction } from '../write/change-guard.ts'
 import { checkChangedObjects } from '../write/change-objects.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
-import { DeferredChecks } from '../write/deferred-checks.ts'
+import { DeferredChecks, type PlaceError } from '../write/deferred-checks.ts'
 import type { ObjectExpressions, UserOfExpressions } from '../write/object-expressions.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
@@ -179,13 +179,13 @@ export class CatalogTransaction {
     if (!this.deferred.isEmpty) await this.deferred.judge(this.beginUnit())
   }
 
-  /** The unit of work of one step, which sees the writes of the previous steps. */
-  beginUnit(isStatement = false): UnitOfWork {
+  /** The unit of work of one step, which sees the writes of the previous steps. `placeError`: set for statements. */
+  beginUnit(placeError?: PlaceError): UnitOfWork {
     const { transaction, catalog, containers, session, recorder, expressions: all, user, restriction, limits } = this
     const draw = (sequence: string, count: number): Promise<readonly bigint[]> => this.nextNumbers(sequence, count)
     const expressions = { all, user, draw }
     const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, expressions, restriction, limits)
-    unit.deferred = isStatement ? this.deferred.forStatements : this.deferred
+    unit.deferred = this.deferred.during(placeError)
     return unit
   }
 

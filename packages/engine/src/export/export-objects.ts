@@ -10,7 +10,7 @@ import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { isFollowing } from '../records/computed.ts'
 import { listContainers } from '../records/container-registry.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
-import { shapeNumberOf } from '../records/record-format.ts'
+import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { representIndex } from '../schema/index-definition.ts'
@@ -176,8 +176,8 @@ class ObjectReading {
       json.byte(newline)
       starts.push(json.to.length)
       const own = links[i]
-      if (own === undefined) writeRecordJson(json, format, key, record)
-      else json.to.writeBytes(await this.objectOf(format, oidOfObjectKey(key), record, own))
+      if (own === undefined && !isLongRecord(record)) writeRecordJson(json, format, key, record)
+      else json.to.writeBytes(await this.objectOf(format, oidOfObjectKey(key), record, own ?? noLinks))
     }
     return { bytes: json.to.written(), starts }
   }
@@ -219,3 +219,5 @@ class ObjectReading {
 
 /** Links by attribute index; `many` means they are read one object at a time. */
 type Links = Map<number, readonly Entry[]> | 'many'
+
+const noLinks: Links = new Map()

@@ -92,7 +92,8 @@ function applyDirectly(
 function claim(state: ObjectState, attribute: AttributeFormat, change: ValueChange): undefined {
   const { index, codec } = attribute
   const requested = applyChange(attribute, state.values[index], change)
-  if (state.before === undefined || !isSameValue(codec, requested, state.before[index]))
+  const { format, before, settled = before } = state
+  if (settled === undefined || !isSameValue(codec, requested, format.valueAt(settled, index)))
     setValue(state, attribute, requested)
 }
 

@@ -58,8 +58,9 @@ export async function checkCondition(
     const entries = await readAndRequireLinkEntries(transaction, oid, attribute)
     if (guard === undefined) links.set(attribute.index, await visibleLinks(attribute, entries))
   }
-  const representation =
-    guard === undefined ? objectJson(format, oid, stored, links) : await guard.representationOf(oid)
+  const representation = await (guard === undefined
+    ? objectJson(format, oid, stored, links)
+    : guard.representationOf(oid))
   const entityTag = await entityTagOf(representation)
   if (condition(entityTag)) return
   throw new AshlarError(

@@ -8,10 +8,10 @@ import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, Snapshot, Store } from '../store/store.ts'
-import { openTimeSlice, type SliceWatch, type TimeSlice, yieldToNewWork } from '../store/time-slice.ts'
+import { openTimeSlice, runYielding, type SliceWatch, type TimeSlice, yieldToNewWork } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import { isExpectedLarge, noteLongRecord, readAlone, writeFew } from './long-records.ts'
-import { type LinkEntries, LinksJson, manyLinksJson, writeObjectJson } from './representation.ts'
+import { type LinkEntries, LinksJson, manyLinksJson, writeObjectInPieces, writeObjectJson } from './representation.ts'
 import { objectNotFound } from './update.ts'
 
 /** Links of one attribute read in the first round trip; longer collections are scanned, yielding to other requests. */
@@ -91,7 +91,7 @@ function readDirectly(object: ObjectRead): Awaitable<Buffer> {
     const format = formats.forShape(shapeNumberOf(record))
     const hasLinks = format.linkAttributes.length > 0
     const isLong = isLongRecord(record)
-    if (!hasLinks && !isLong) return objectJson(format, oid, record, noLinks)
+    if (!hasLinks && !isLong) return shortObjectJson(format, oid, record, noLinks)
     if (isLong && noteLongRecord(catalog, oid, record.length)) return large
     return { format, record: Buffer.from(record), hasLinks }
   })
@@ -134,17 +134,22 @@ async function readWithLinks(
   })
 }
 
-/** Builds the representation from a record in the format of its class. */
-export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
-  if (isLongRecord(record)) {
-    // Preallocated for values about as large as in the record: a buffer that doubles would be copied repeatedly.
-    const own = new JsonWriter(undefined, record.length + roomForNames)
-    writeObjectJson(own, format, oid, record, links)
-    return own.to.written()
-  }
+/** Builds the representation from a record in the format of its class. A long record must not be borrowed, since its text is written in slices. */
+export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Awaitable<Buffer> {
+  return (isLongRecord(record) ? longObjectJson : shortObjectJson)(format, oid, record, links)
+}
+
+function shortObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
   writer.to.reset()
   writeObjectJson(writer, format, oid, record, links)
   return writer.to.copy()
+}
+
+async function longObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Promise<Buffer> {
+  // Preallocated for values about as large as in the record: a buffer that doubles would be copied repeatedly.
+  const json = new JsonWriter(undefined, record.length + roomForNames)
+  await runYielding(writeObjectInPieces(json, format, oid, record, links))
+  return json.to.written()
 }
 
 interface FirstLinks {

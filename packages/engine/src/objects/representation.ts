@@ -11,7 +11,7 @@ import { objectKeyHeaderBytes } from '../records/object-key.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
-import type { Codec } from '../types/logical-type.ts'
+import type { Codec, StepwiseWork } from '../types/logical-type.ts'
 import { writeOidJson, writeOidText } from '../types/oid.ts'
 
 /** Link entries in order, by the index of the link attribute in the class; JSON text if there are very many. */
@@ -29,6 +29,22 @@ export function writeObjectJson(
 ): void {
   writeOpening(json, format, oid)
   format.writeAttributesJson(json, record, recordHeaderBytes, shapeNumberOf(record), (attribute) => {
+    writeLinksJson(json, attribute, links.get(attribute.index) ?? [])
+  })
+  json.ascii('}')
+}
+
+/** Like `writeObjectJson`, with yields within long values. */
+export function* writeObjectInPieces(
+  json: JsonWriter,
+  format: ClassFormat,
+  oid: string,
+  record: Bytes,
+  links: LinkEntries,
+): StepwiseWork<void> {
+  writeOpening(json, format, oid)
+  const shape = shapeNumberOf(record)
+  yield* format.writeAttributesInPieces(json, record, recordHeaderBytes, shape, (attribute) => {
     writeLinksJson(json, attribute, links.get(attribute.index) ?? [])
   })
   json.ascii('}')

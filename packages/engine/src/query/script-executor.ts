@@ -64,6 +64,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   /** Set if the text is analyzed: records the cost of its statements. */
   private readonly analysis: Analysis | undefined
   private isOneSelect = false
+  private current: Statement | undefined
   /** Values of statements that the current one names by WITH, each evaluated once. Allocated on demand. */
   private nestedValues: Map<Statement, TypedValue> | undefined
   /** The same for statements used as sources of rows. */
@@ -171,15 +172,23 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   private placedRun(statement: Statement, isAnswer: boolean): Awaitable<StatementReply> {
     this.nestedValues = undefined
+    const outer = this.current
+    this.current = statement
     try {
       const answer = kindOf(statement).run(statement, this, isAnswer)
-      return answer instanceof Promise ? this.placedAsync(answer, statement) : this.placedRows(answer, statement)
+      if (answer instanceof Promise) return this.placedAsync(answer, statement, outer)
+      this.current = outer
+      return this.placedRows(answer, statement)
     } catch (error) {
       throw placed(this.script.text, statement, error)
     }
   }
 
-  private async placedAsync(answer: Promise<StatementReply>, statement: Statement): Promise<StatementReply> {
+  private async placedAsync(
+    answer: Promise<StatementReply>,
+    statement: Statement,
+    outer: Statement | undefined,
+  ): Promise<StatementReply> {
     try {
       const rows = await answer
       if (rows.atHand !== undefined) await this.closeSources()
@@ -187,6 +196,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     } catch (error) {
       await this.closeSources()
       throw placed(this.script.text, statement, error)
+    } finally {
+      this.current = outer
     }
   }
 
@@ -382,10 +393,11 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   changeContext(): ChangeContext {
-    const { catalogTransaction } = this
+    const { catalogTransaction, current } = this
+    const { text } = this.script
     return {
-      text: this.script.text,
-      unit: catalogTransaction.beginUnit(true),
+      text,
+      unit: catalogTransaction.beginUnit((error) => (current === undefined ? error : placed(text, current, error))),
       count: (objects) => catalogTransaction.count(objects),
     }
   }

@@ -1,18 +1,15 @@
 /** Computes the new value of an attribute stored in the record from its present value and a change. */
 import { assert, unreachable } from '../errors.ts'
-import type { Codec } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import type { AttributeChange, ValueChange } from './attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
 import { isComputed, isUnstored } from './computed.ts'
 import { unevaluated } from './creation-value.ts'
-import { encodeValue, isSameValue } from './same-value.ts'
+import { isSameValue } from './same-value.ts'
+import { withoutElements } from './without-elements.ts'
 
-export function applyChange(
-  { codec, attribute, embedded }: AttributeFormat,
-  current: unknown,
-  change: ValueChange,
-): unknown {
+export function applyChange(format: AttributeFormat, current: unknown, change: ValueChange): unknown {
+  const { codec, attribute, embedded } = format
   switch (change.kind) {
     case 'set':
       return change.value
@@ -25,7 +22,7 @@ export function applyChange(
       return attribute.spec.logicalType === 'set' ? codec.accept(elements) : elements
     }
     case 'remove':
-      return withoutElements(codec, (current ?? codec.defaultValue) as readonly unknown[], change.elements)
+      return withoutElements(format, (current ?? codec.defaultValue) as readonly unknown[], change.elements)
     case 'putPairs':
       return codec.accept([...(current as readonly MapPair[]), ...change.pairs])
     case 'removeKeys': {
@@ -58,19 +55,4 @@ export function mergeFields(
     if (accepted.some((value) => isSameValue(codec, values[index], value))) values[index] = unevaluated
   }
   return values
-}
-
-/** `codec`: of the collection. Elements are compared in stored form, in which -0 is 0; each is encoded once. */
-export function withoutElements(
-  codec: Codec,
-  elements: readonly unknown[],
-  removed: readonly unknown[],
-): readonly unknown[] {
-  const forms = new Set(removed.map((element) => elementForm(codec, element)))
-  return elements.filter((element) => !forms.has(elementForm(codec, element)))
-}
-
-function elementForm(codec: Codec, element: unknown): string {
-  if (typeof element === 'string') return element
-  return encodeValue(codec, [element === 0 ? 0 : element]).toString('latin1')
 }

@@ -10,7 +10,7 @@ import type { Bytes } from '../store/store.ts'
 import { conversionFor } from '../types/conversion.ts'
 import { codecFor } from '../types/index.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
-import type { Codec, CodecContext } from '../types/logical-type.ts'
+import type { Codec, CodecContext, StepwiseWork } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import { isComputed, isFollowing, isUnstored } from './computed.ts'
 import { creationValue, drawsNumbers, unevaluated, valueOfJson } from './creation-value.ts'
@@ -52,6 +52,8 @@ export interface AttributeFormat {
   readonly codec: Codec
   /** The format of the embedded class, for attributes that hold an embedded object. */
   readonly embedded: ClassFormat | undefined
+  /** The same for attributes that hold a list of embedded objects. */
+  readonly elements: ClassFormat | undefined
   /** Set if the values are stored as link entries, outside the record. */
   readonly linkStorage: LinkStorage | undefined
   /** A check of the class counts the links. */
@@ -114,6 +116,8 @@ export class ClassFormat {
   /** Collections stored as links that require elements, which a new object may lack. */
   readonly neededLinks: readonly AttributeFormat[]
   readonly computedAttributes: readonly AttributeFormat[]
+  /** Computed attributes whose values are kept with the objects. */
+  private readonly storedComputed: readonly AttributeFormat[]
   /** Attributes whose embedded objects have values given by expressions. */
   readonly evaluatedWithin: readonly AttributeFormat[]
   /** By index, while a computed attribute of one object is evaluated. */
@@ -125,6 +129,8 @@ export class ClassFormat {
   readonly drawsNumbers: boolean
   /** An attribute, or an embedded attribute, has type json. */
   readonly holdsJson: boolean
+  /** An attribute, or an embedded attribute, may hold references. */
+  readonly holdsReferences: boolean
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
   /** The most recently used decoder. */
@@ -153,11 +159,13 @@ export class ClassFormat {
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
     })
     this.holdsJson = cls.attributes.some(({ spec }) => holdsJson(spec, formats))
+    this.holdsReferences = cls.attributes.some(({ spec }) => holdsReferences(spec, formats))
     this.hasPendingType = this.changingAttributes.length > 0
     this.computedAttributes = this.attributes.filter(
       ({ attribute: { properties } }) => properties?.own.computed !== undefined,
     )
-    this.evaluatedWithin = this.attributes.filter((one) => this.embeddedIn(one)?.isEvaluated)
+    this.storedComputed = this.computedAttributes.filter(({ attribute }) => !isUnstored(attribute))
+    this.evaluatedWithin = this.attributes.filter((one) => embeddedIn(one)?.isEvaluated)
     if (this.computedAttributes.length > 0) this.computed = new Array(this.attributes.length)
     const isWithChecks = hasChecks(cls)
     this.hasProperties =
@@ -169,7 +177,7 @@ export class ClassFormat {
       })
     this.neededLinks = this.linkAttributes.filter(({ attribute }) => attribute.properties?.own.minItems !== undefined)
     this.isChecked = this.hasPendingType || this.hasProperties
-    this.drawsNumbers = this.attributes.some((one) => drawsNumbers(one) || this.embeddedIn(one)?.drawsNumbers)
+    this.drawsNumbers = this.attributes.some((one) => drawsNumbers(one) || embeddedIn(one)?.drawsNumbers)
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)
@@ -178,12 +186,6 @@ export class ClassFormat {
     const places = cls.attributes.map(({ number }) => inShape.get(number) ?? -1)
     const isShape = cls.shape.attributes.length === places.length && places.every((place, i) => place === i)
     this.places = isShape ? undefined : places
-  }
-
-  /** The class of the objects embedded by the attribute, singly or in a list. */
-  embeddedIn({ attribute: { spec } }: AttributeFormat): ClassFormat | undefined {
-    const embedded = embeddedClassOf(spec)
-    return embedded && this.formats.byNumber(embedded)
   }
 
   holdsJsonIn({ attribute: { spec } }: AttributeFormat): boolean {
@@ -232,7 +234,7 @@ export class ClassFormat {
   }
 
   /** Whether expressions give values of its objects. */
-  private get isEvaluated(): boolean {
+  get isEvaluated(): boolean {
     const { attributes, computedAttributes, evaluatedWithin } = this
     const isOwn = computedAttributes.length > 0 || attributes.some((one) => creationValue(one) === unevaluated)
     return isOwn || evaluatedWithin.length > 0
@@ -273,10 +275,8 @@ export class ClassFormat {
 
   /** The values of an embedded object, including stored computed attributes. */
   withStoredValues(values: readonly unknown[]): readonly unknown[] {
-    if (this.computedAttributes.length === 0) return values
-    const missing = this.computedAttributes.filter(({ attribute, index }) => {
-      return values[index] === unevaluated && !isUnstored(attribute)
-    })
+    if (this.storedComputed.length === 0) return values
+    const missing = this.storedComputed.filter(({ index }) => values[index] === unevaluated)
     return missing.reduce((cached, { index }) => cached.with(index, this.valueIn(cached, index)), values)
   }
 
@@ -314,7 +314,7 @@ export class ClassFormat {
 
   /**
    * Writes `,"name":value` for each attribute; `writeLinks` writes the values of attributes stored as links. The caller opens
-   * the object and handles the first comma.
+   * the object and handles the first comma. `from`, `to`: indexes of the attributes.
    */
   writeAttributesJson(
     json: JsonWriter,
@@ -322,10 +322,12 @@ export class ClassFormat {
     start: number,
     shapeNumber: ShapeNumber,
     writeLinks: (attribute: AttributeFormat) => void,
+    from = 0,
+    to = this.attributes.length,
   ): void {
     const view = this.view(shapeNumber)
     let values: readonly unknown[] | undefined
-    for (let i = 0; i < this.attributes.length; i++) {
+    for (let i = from; i < to; i++) {
       const attribute = this.attributes[i] as AttributeFormat
       if (isFollowing(attribute.attribute)) continue
       json.prepared(attribute.jsonName)
@@ -335,6 +337,28 @@ export class ClassFormat {
         writeValueJson(attribute.codec, this.valueAt(values, i), json)
       } else this.writeValueAt(view, i, bytes, start, json)
     }
+  }
+
+  /** Like `writeAttributesJson`, with yields within long values. */
+  *writeAttributesInPieces(
+    json: JsonWriter,
+    bytes: Bytes,
+    start: number,
+    shapeNumber: ShapeNumber,
+    writeLinks: (attribute: AttributeFormat) => void,
+  ): StepwiseWork<void> {
+    let from = 0
+    for (const { index, codec, jsonName, linkStorage } of this.attributes) {
+      if (linkStorage !== undefined || codec.writeJsonInPieces === undefined) continue
+      const found = this.stored(bytes, start, shapeNumber, index)
+      if (found === undefined) continue
+      const { start: valueStart, end } = found
+      this.writeAttributesJson(json, bytes, start, shapeNumber, writeLinks, from, index)
+      json.prepared(jsonName)
+      yield* codec.writeJsonInPieces(bytes, valueStart, end, json)
+      from = index + 1
+    }
+    this.writeAttributesJson(json, bytes, start, shapeNumber, writeLinks, from)
   }
 
   private writeValueAt(view: ShapeDecoder, index: number, bytes: Bytes, start: number, json: JsonWriter): void {
@@ -511,6 +535,11 @@ function hasChecks({ definition, superClass }: SchemaClass): boolean {
   return hasOwn || (superClass !== null && hasChecks(superClass))
 }
 
+/** The format of the objects embedded by the attribute, singly or in a list. */
+export function embeddedIn({ embedded, elements }: AttributeFormat): ClassFormat | undefined {
+  return embedded ?? elements
+}
+
 /** The class of objects embedded by values of the type, singly or as elements of a list. */
 export function embeddedClassOf(spec: TypeSpec): ClassNumber | undefined {
   const elementSpec = spec.logicalType === 'list' ? spec.element : spec
@@ -535,6 +564,12 @@ function holdsJson(spec: TypeSpec, formats: FormatSource): boolean {
   return spec.logicalType === 'json'
 }
 
+function holdsReferences(spec: TypeSpec, formats: FormatSource): boolean {
+  if (spec.logicalType === 'list' || spec.logicalType === 'set') return holdsReferences(spec.element, formats)
+  if (spec.logicalType === 'object') return formats.byNumber(spec.class).holdsReferences
+  return spec.logicalType === 'reference' || spec.logicalType === 'map'
+}
+
 function formatAttribute(
   attribute: ClassAttribute,
   index: number,
@@ -542,12 +577,16 @@ function formatAttribute(
   formats: FormatSource,
   isChecked = false,
 ): AttributeFormat {
-  const codec = codecFor(attribute.spec, formats)
-  const linkStorage = cls.isReferenceable ? linkStorageOf(attribute.spec) : undefined
+  const { spec } = attribute
+  const codec = codecFor(spec, formats)
+  const embeddedClass = embeddedClassOf(spec)
+  const embedded = embeddedClass && formats.byNumber(embeddedClass)
+  const linkStorage = cls.isReferenceable ? linkStorageOf(spec) : undefined
   return {
     attribute,
     codec,
-    embedded: attribute.spec.logicalType === 'object' ? formats.byNumber(attribute.spec.class) : undefined,
+    embedded: spec.logicalType === 'object' ? embedded : undefined,
+    elements: spec.logicalType === 'list' ? embedded : undefined,
     linkStorage,
     isCounted: isChecked && linkStorage !== undefined,
     index,

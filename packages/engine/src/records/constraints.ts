@@ -47,6 +47,8 @@ export interface CheckViolation {
   /** The attribute that contains the embedded object; undefined for the object itself. */
   readonly root: AttributeNumber | undefined
   readonly className: string
+  /** Of the object or embedded object, as `ObjectCheck.isBrokenBy` expects them. */
+  readonly values: readonly unknown[]
   /** The path to the embedded object; empty for the object itself. */
   readonly path: CommandPlace
 }
@@ -177,7 +179,7 @@ export class ObjectConstraints {
     }
     for (const check of this.objectChecks) {
       if (isConcerned(check, before === undefined ? undefined : changed) && check.isBrokenBy(values))
-        found.push({ check, root: undefined, className: this.className, path: [] })
+        found.push({ check, root: undefined, className: this.className, values, path: [] })
     }
     return found
   }

@@ -5,7 +5,7 @@ import type { JsonWriter } from '../bytes/json-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { unreachable } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
-import { type Codec, ValueError } from '../types/logical-type.ts'
+import { type Codec, type StepwiseWork, ValueError } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
 import type { ClassFormat } from './class-format.ts'
@@ -29,6 +29,7 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
     write: (value, to) => writeEmbedded(format, value, to),
     read: (bytes, start, end) => format.readValues(bytes, start + shapeBytes, end, shapeAt(bytes, start)).values,
     writeJson: (bytes, start, _end, json) => writeEmbeddedJson(format, bytes, start, json),
+    writeJsonInPieces: (bytes, start, _end, json) => writeEmbeddedInPieces(format, bytes, start, json),
     toJson: (value) => embeddedToJson(format, value),
   }
 }
@@ -63,6 +64,17 @@ function writeEmbedded(format: ClassFormat, values: readonly unknown[], to: Byte
 function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, json: JsonWriter): void {
   const from = json.to.length
   format.writeAttributesJson(json, bytes, start + shapeBytes, shapeAt(bytes, start), unreachableLinks)
+  closeObject(json, from)
+}
+
+function* writeEmbeddedInPieces(
+  format: ClassFormat,
+  bytes: Bytes,
+  start: number,
+  json: JsonWriter,
+): StepwiseWork<void> {
+  const from = json.to.length
+  yield* format.writeAttributesInPieces(json, bytes, start + shapeBytes, shapeAt(bytes, start), unreachableLinks)
   closeObject(json, from)
 }
 

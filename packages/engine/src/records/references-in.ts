@@ -27,6 +27,7 @@ function* referencesIn(spec: TypeSpec, value: unknown, formats: FormatSource): G
     case 'set': {
       const { element } = spec
       if (!holdsReferences(element)) return
+      if (element.logicalType === 'object' && !formats.byNumber(element.class).holdsReferences) return
       const elements = value as readonly unknown[]
       if (element.logicalType !== 'reference') {
         for (const one of elements) yield* referencesIn(element, one, formats)

@@ -1,5 +1,5 @@
 /** Raw JSON texts of bodies with values of type json, which preserve the order of members and the digits of numbers; parsed values do not. */
-import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { type AttributeFormat, type ClassFormat, embeddedIn } from '../records/class-format.ts'
 import { inField } from '../types/definition-fields.ts'
 import { JsonFragment } from '../types/json-text.ts'
 import { compactJson, JsonValue } from '../types/json-value.ts'
@@ -98,13 +98,13 @@ export function withJsonValues(
   const json = attributes[name]
   if (json === null || !format.holdsJsonIn(attribute)) return json
   const text = texts.get(attributes)?.text?.field(name)
-  return text === undefined ? json : valueWithJson(format, attribute, json, text)
+  return text === undefined ? json : valueWithJson(attribute, json, text)
 }
 
-function valueWithJson(format: ClassFormat, attribute: AttributeFormat, json: unknown, text: JsonFragment): unknown {
+function valueWithJson(attribute: AttributeFormat, json: unknown, text: JsonFragment): unknown {
   const { spec } = attribute.attribute
   if (spec.logicalType === 'json') return new JsonValue(compactJson(text))
-  const embedded = format.embeddedIn(attribute)
+  const embedded = embeddedIn(attribute)
   if (spec.logicalType !== 'list') return embedded === undefined ? json : partWithJson(embedded, json, text)
   const take = (one: unknown, i: number, part: JsonFragment | undefined): unknown => {
     if (one === null || part === undefined) return one
@@ -125,7 +125,7 @@ function partWithJson(format: ClassFormat, json: unknown, text: JsonFragment): u
     const attribute = format.attributeNamed(name)
     if (attribute === undefined || value === null || !format.holdsJsonIn(attribute)) continue
     const part = text.field(name)
-    if (part !== undefined) fields[name] = inField(name, () => valueWithJson(format, attribute, value, part))
+    if (part !== undefined) fields[name] = inField(name, () => valueWithJson(attribute, value, part))
   }
   return fields
 }

@@ -236,6 +236,12 @@ export class Transaction {
     if (this.changes.length - this.mapped > unmappedMax) this.mapChanges()
   }
 
+  /** Whether the object of the key is one that this transaction has created. */
+  hasCreated(key: Bytes): boolean {
+    const own = this.findChange(key, this.textOfMany(key)) as ChangeFrom | undefined
+    return own?.kind === 'put' && own.before === undefined
+  }
+
   /**
    * Writes all rows of this transaction, unless it writes anything else: keys that only it can name, and keys that it requires to be absent. The rows
    * are charged already. Throws LimitExceeded.

@@ -34,3 +34,18 @@ export function eachElement(
     at = to
   }
 }
+
+/** Like `eachElement`, for work that yields between elements. */
+export function* elementSlices(
+  codec: Codec,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): Generator<readonly [start: number, end: number]> {
+  for (let at = start; at < end; ) {
+    const from = codec.fixedBytes === undefined ? at + lengthBytes : at
+    const to = from + (codec.fixedBytes ?? readUint32(bytes, at))
+    yield [from, to]
+    at = to
+  }
+}

@@ -1,9 +1,9 @@
 /** The type list: values of one type in insertion order; duplicates allowed. */
 import type { JsonWriter } from '../bytes/json-writer.ts'
 import { enumField, wrongField } from './definition-fields.ts'
-import { eachElement, writeElements } from './element-bytes.ts'
+import { eachElement, elementSlices, writeElements } from './element-bytes.ts'
 import type { ElementType } from './element-type.ts'
-import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, type StepwiseWork, ValueError } from './logical-type.ts'
 import type { ListSpec } from './type-spec.ts'
 
 const noName = ''
@@ -50,6 +50,7 @@ export function listCodec(element: Codec, holdsReferences: boolean): Codec<reado
       return elements
     },
     writeJson: (bytes, start, end, json) => writeArrayJson(element, bytes, start, end, json),
+    writeJsonInPieces: (bytes, start, end, json) => writeArrayInPieces(element, bytes, start, end, json),
     toJson: (elements) => elements.map((value) => element.toJson(value)),
   }
 }
@@ -85,5 +86,28 @@ function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, end: num
     isFirst = false
     codec.writeJson(bytes, from, to, json)
   })
+  json.ascii(']')
+}
+
+const elementsPerPiece = 100
+/** Shorter elements are written as a whole. */
+const longElementBytes = 4_096
+
+function* writeArrayInPieces(
+  codec: Codec,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  json: JsonWriter,
+): StepwiseWork<void> {
+  json.ascii('[')
+  let position = 0
+  for (const [from, to] of elementSlices(codec, bytes, start, end)) {
+    if (position > 0) json.ascii(',')
+    if (codec.writeJsonInPieces !== undefined && to - from > longElementBytes) {
+      yield* codec.writeJsonInPieces(bytes, from, to, json)
+    } else codec.writeJson(bytes, from, to, json)
+    if (++position % elementsPerPiece === 0) yield
+  }
   json.ascii(']')
 }

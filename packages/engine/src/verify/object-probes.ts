@@ -3,7 +3,7 @@
 import { extractKeyValues, makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
 import { referrersOfList } from '../indexes/referrer-entries.ts'
-import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { type AttributeFormat, type ClassFormat, embeddedIn } from '../records/class-format.ts'
 import { isUnstored } from '../records/computed.ts'
 import { validatedConstraintsOf } from '../records/constraints.ts'
 import { positionKey, targetKey } from '../records/link-keys.ts'
@@ -85,8 +85,8 @@ function obsoleteValues(
   }
   compare(format, values)
   if (format.evaluatedWithin.length === 0) return problems
-  visitValues(format, values, recordFormats(catalog), (owner, attribute, value) => {
-    const embedded = owner.embeddedIn(attribute)
+  visitValues(format, values, recordFormats(catalog), (_owner, attribute, value) => {
+    const embedded = embeddedIn(attribute)
     if (embedded === undefined || embedded.computedAttributes.length === 0) return
     const objects = attribute.embedded === undefined ? value : [value]
     for (const object of objects as readonly (readonly unknown[])[]) compare(embedded, object)

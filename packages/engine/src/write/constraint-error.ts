@@ -1,5 +1,6 @@
 /** ConstraintViolation: a write that the constraints of a class reject (contract 10.3). */
 import { AshlarError, type ErrorDetail } from '../errors.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
 import {
   constraintsOf,
   isDeferrable,
@@ -8,7 +9,7 @@ import {
   type ValueViolation,
   type Violation,
 } from '../records/constraints.ts'
-import type { Catalog } from '../schema/catalog.ts'
+import { isCollection } from '../records/read-change.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { ChangeGuard } from './change-guard.ts'
@@ -51,19 +52,20 @@ function checkValues(
 }
 
 /** Passes violations that are checked at the end of the transaction to `deferred`. Throws ConstraintViolation. */
-export function throwAny(state: ObjectState, violations: readonly Violation[], { deferred, guard }: UnitOfWork): void {
+export function throwAny(state: ObjectState, violations: readonly Violation[], unit: UnitOfWork): void {
+  const { deferred } = unit
   if (violations.length === 0) return
   const present = deferred === undefined ? violations : violations.filter((violation) => !isDeferrable(violation))
-  if (present.length > 0) throw violationError(state, present, guard?.catalog)
+  if (present.length > 0) throw violationError(state, present, unit)
   deferred?.note(state, violations)
 }
 
-/** `visible`: the schema as a restricted caller sees it. */
 export function violationError(
   state: ObjectState,
   violations: readonly Violation[],
-  visible: Catalog | undefined,
+  { guard, transaction }: UnitOfWork,
 ): AshlarError {
+  const visible = guard?.catalog
   const { name } = state.format.cls
   const isVisible = ({ root, ...violation }: Violation): boolean => {
     const inner = violation.check === undefined ? violation.attribute.attribute.number : undefined
@@ -77,14 +79,18 @@ export function violationError(
     return new AshlarError('ConstraintViolation', message)
   }
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
-  // An object that the request does not name is identified by its OID.
-  const which = state.isAddressed ? '' : `, object ${state.oid}`
-  const message = `Class ${name}${which}: ${sentence(first).replace(/\.$/, '')}${more}.`
+  const isNew = state.stored === undefined || transaction.hasCreated(state.key)
+  // An object that the request does not name is identified by its OID, unless this is forgotten with the refused change.
+  const which = state.isAddressed ? '' : isNew ? ', a new object' : `, object ${state.oid}`
+  // A restricted caller may not see all that is counted.
+  const worded = (violation: Violation): string =>
+    sentence(violation) + (guard === undefined ? countsIn(violation, state) : '')
+  const message = `Class ${name}${which}: ${worded(first).replace(/\.$/, '')}${more}.`
   const details = visibleViolations.map((violation): ErrorDetail => {
     return {
       place: state.isAddressed ? ['attributes', ...violation.path] : [],
-      message: sentence(violation),
-      fault: { ...faultOf(violation, name), ...(state.stored === undefined ? {} : { oid: state.oid }) },
+      message: worded(violation),
+      fault: { ...faultOf(violation, name), ...(isNew ? {} : { oid: state.oid }) },
     }
   })
   return new AshlarError('ConstraintViolation', message, details)
@@ -117,6 +123,29 @@ function sentence(violation: Violation): string {
   const within = violation.path.length === 0 ? '' : ` (at ${violation.path.join('.')})`
   return `check ${check.name}${within}: ${check.message}`
 }
+
+/** What a check that counts has found, for example ` (crew has 3 elements, seats is 2)`. */
+function countsIn(violation: Violation, { format }: ObjectState): string {
+  const { check, path } = violation
+  if (check === undefined || !check.isDeferrable || path.length > 0) return ''
+  const parts = [...check.indexes]
+    .sort((one, other) => one - other)
+    .flatMap((index) => {
+      const { attribute, codec } = format.attributes[index] as AttributeFormat
+      const { outputName, spec } = attribute
+      const value = violation.values[index]
+      if (isCollection(spec)) {
+        const count = Array.isArray(value) ? value.length : (value as number)
+        const least = check.counts.get(index) === count ? 'at least ' : ''
+        return [`${outputName} has ${least}${count} ${count === 1 ? 'element' : 'elements'}`]
+      }
+      if (!numbers.has(spec.logicalType) || value === undefined) return []
+      return [`${outputName} is ${formatForMessage(value === null ? null : codec.toJson(value))}`]
+    })
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}
+
+const numbers: ReadonlySet<string> = new Set(['integer', 'real', 'decimal'])
 
 /** Reduces the error for a restricted caller: for a hidden object, it says only that there is a violation (contract 10.4.10). */
 export async function violationTo(guard: ChangeGuard, state: ObjectState, error: unknown): Promise<unknown> {

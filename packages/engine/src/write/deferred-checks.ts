@@ -2,7 +2,6 @@
  * Checks made at the end of a transaction of several steps (contract 10.4.12): `minItems`, `isRequired` of references, and
  * checks that count references, which one step may violate and a later one repair.
  */
-import type { AshlarError } from '../errors.ts'
 import { constraintKey, constraintsOf, isDeferrable, type Violation } from '../records/constraints.ts'
 import { inParts } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
@@ -26,10 +25,15 @@ export class StepFailure extends Error {
 interface Deferred {
   /** The step that last changed the object; 0 if there are no steps. */
   readonly step: number
+  /** Assigns the error to the statement that last changed the object; undefined for operations. */
+  readonly placeError: PlaceError | undefined
   readonly isAddressed: boolean
   /** The constraints that a step has violated; others may have been violated before the transaction. */
   readonly violated: ReadonlySet<string>
 }
+
+/** Adds the place in a text to an error. */
+export type PlaceError = (error: unknown) => unknown
 
 type NotedObject = Pick<ObjectState, 'oid' | 'isAddressed'>
 
@@ -38,24 +42,21 @@ export class DeferredChecks {
   /** The current step. */
   step = 0
 
-  /** For statements, whose text gives attributes no position. */
-  readonly forStatements = {
-    note: ({ oid }: NotedObject, violations: readonly Violation[]): void => {
-      this.note({ oid, isAddressed: false }, violations)
-    },
-    noteChanged: ({ oid }: NotedObject): void => this.noteChanged({ oid, isAddressed: false }),
-  }
-
-  /** Records an object that violates such constraints. */
-  note({ oid, isAddressed }: NotedObject, violations: readonly Violation[]): void {
-    const violated = new Set([...(this.objects.get(oid)?.violated ?? []), ...violations.map(constraintKey)])
-    this.objects.set(oid, { step: this.step, isAddressed, violated })
-  }
-
-  /** If the object was recorded, its errors are those of the present step. */
-  noteChanged({ oid, isAddressed }: NotedObject): void {
-    const noted = this.objects.get(oid)
-    if (noted !== undefined) this.objects.set(oid, { ...noted, step: this.step, isAddressed })
+  /** Receives the objects of one unit of work. For statements, whose text gives attributes no position, with `placeError`. */
+  during(placeError?: PlaceError): UnitOfWork['deferred'] {
+    const noted = (state: NotedObject, violated: ReadonlySet<string>): void => {
+      const isAddressed = state.isAddressed && placeError === undefined
+      this.objects.set(state.oid, { step: this.step, placeError, isAddressed, violated })
+    }
+    return {
+      note: (state, violations) => {
+        noted(state, new Set([...(this.objects.get(state.oid)?.violated ?? []), ...violations.map(constraintKey)]))
+      },
+      noteChanged: (state) => {
+        const earlier = this.objects.get(state.oid)
+        if (earlier !== undefined) noted(state, earlier.violated)
+      },
+    }
   }
 
   get isEmpty(): boolean {
@@ -74,7 +75,7 @@ export class DeferredChecks {
   }
 
   private async judgeOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
-    const { step, isAddressed, violated } = this.objects.get(state.oid) as Deferred
+    const { step, placeError, isAddressed, violated } = this.objects.get(state.oid) as Deferred
     const constraints = constraintsOf(state.format, unit.objects.formats, unit.expressions.all)
     const all: Violation[] = []
     if (constraints !== undefined) {
@@ -85,8 +86,9 @@ export class DeferredChecks {
     const violations = all.filter((one) => isDeferrable(one) && violated.has(constraintKey(one)))
     if (violations.length === 0) return
     state.isAddressed = isAddressed
-    const error: AshlarError = violationError(state, violations, unit.guard?.catalog)
-    const reported = unit.guard === undefined ? error : await violationTo(unit.guard, state, error)
+    const error = violationError(state, violations, unit)
+    const seen = unit.guard === undefined ? error : await violationTo(unit.guard, state, error)
+    const reported = placeError === undefined ? seen : placeError(seen)
     throw step === 0 ? reported : new StepFailure(step, reported)
   }
 }

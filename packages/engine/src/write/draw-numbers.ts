@@ -1,19 +1,20 @@
 /** Draws the numbers of sequences that defaults of new objects need (contract 10.6.18), one request per sequence for all objects. */
 import { assert } from '../errors.ts'
-import type { ClassFormat } from '../records/class-format.ts'
+import { type ClassFormat, embeddedIn } from '../records/class-format.ts'
 import { unevaluated } from '../records/creation-value.ts'
 import { openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
 import type { StepwiseWork } from '../types/logical-type.ts'
 import { objectsPerYield } from './evaluate-values.ts'
 import type { NumbersOfSequences } from './object-expressions.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
+import type { ObjectState } from './working-set.ts'
 
 /** Throws SequenceNotFound, SequenceExhausted, TransactionContention. */
-export async function drawNumbers(unit: UnitOfWork): Promise<void> {
-  const { objects, expressions } = unit
+export async function drawNumbers(unit: UnitOfWork, states: Iterable<ObjectState>): Promise<void> {
+  const { expressions } = unit
   const counts = new Map<string, number>()
   const slice = openTimeSlice()
-  for (const { format, values, isDeleted } of objects.all()) {
+  for (const { format, values, isDeleted } of states) {
     if (!format.drawsNumbers || isDeleted) continue
     await runYieldingIfLong(countDraws(unit, format, values, counts), slice)
     const pause = slice.yieldIfDue()
@@ -38,7 +39,7 @@ function* countDraws(
     for (const sequence of draws) counts.set(sequence, (counts.get(sequence) ?? 0) + 1)
   }
   for (const attribute of format.evaluatedWithin) {
-    const inner = format.embeddedIn(attribute)
+    const inner = embeddedIn(attribute)
     if (inner?.drawsNumbers !== true) continue
     const value = values[attribute.index] as readonly unknown[]
     const embedded = attribute.embedded === undefined ? (value as readonly (readonly unknown[])[]) : [value]

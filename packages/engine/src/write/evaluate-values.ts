@@ -1,6 +1,6 @@
 /** Evaluates expressions for values: defaults of attributes that a creation leaves out, `onUpdate`, and computed attributes (contract 10.6). */
 import { AshlarError, type CommandPlace } from '../errors.ts'
-import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { type AttributeFormat, type ClassFormat, embeddedIn } from '../records/class-format.ts'
 import { isFollowing, isUnstored } from '../records/computed.ts'
 import { unevaluated } from '../records/creation-value.ts'
 import { encodeValue, isSameValue } from '../records/same-value.ts'
@@ -14,24 +14,23 @@ export const objectsPerYield = 100
 /** Evaluates the expressions of embedded objects. Throws like `evaluateValues`. */
 export function* evaluateWithin(state: ObjectState, unit: UnitOfWork): StepwiseWork<undefined> {
   const { format, values, before, changed } = state
-  const previous = new ObjectsBefore(() => (before === undefined ? [] : [before]), format)
+  const previous = objectBefore(state)
   for (const attribute of format.evaluatedWithin) {
     const { index } = attribute
     if (before !== undefined && changed?.has(index) !== true) continue
-    values[index] = yield* valueWithin(attribute, format, values[index], previous, ['attributes'], unit)
+    values[index] = yield* valueWithin(attribute, values[index], previous, ['attributes'], unit)
   }
 }
 
 /** The value of an attribute that embeds objects. */
 function* valueWithin(
   attribute: AttributeFormat,
-  owner: ClassFormat,
   value: unknown,
   previous: ObjectsBefore,
   place: CommandPlace,
   unit: UnitOfWork,
 ): StepwiseWork<unknown> {
-  const format = owner.embeddedIn(attribute) as ClassFormat
+  const format = embeddedIn(attribute) as ClassFormat
   const inner = previous.within(attribute, format)
   const path = [...place, attribute.attribute.outputName]
   if (attribute.embedded !== undefined) return yield* evaluatedObject(value as Values, inner, path, unit)
@@ -56,7 +55,7 @@ function* evaluatedObject(
   const { format } = previous
   const values = [...object]
   for (const attribute of format.evaluatedWithin) {
-    values[attribute.index] = yield* valueWithin(attribute, format, values[attribute.index], previous, place, unit)
+    values[attribute.index] = yield* valueWithin(attribute, values[attribute.index], previous, place, unit)
   }
   evaluateDefaults(format, values, unit)
   evaluateComputed(format, values, previous, place)
@@ -65,18 +64,19 @@ function* evaluatedObject(
 
 /** Runs when all other values of the object are final. Throws AshlarError if an expression cannot be evaluated or its value does not fit. */
 export function evaluateValues(state: ObjectState, unit: UnitOfWork): void {
-  const { format, values, before, stored } = state
+  const { format, values, stored, settled } = state
   const { objects, expressions, isUnchecked } = unit
   evaluateDefaults(format, values, unit, (index) => setValue(state, { index }, values[index]))
   // An object that is rebuilt from an archive is changed in steps, which are not changes in the sense of onUpdate.
-  if (state.isUpdated && stored !== undefined && !isUnchecked) {
+  if (state.isUpdated && (stored ?? settled) !== undefined && !isUnchecked) {
     for (const { index, valueFor } of expressions.all.updatesOf(format, objects.formats)) {
       if (isLeft(state, index)) setValue(state, { index }, valueFor(values, expressions.user))
     }
   }
   if (format.computedAttributes.length === 0) return
-  const previous = new ObjectsBefore(() => (before === undefined ? [] : [before]), format)
-  evaluateComputed(format, values, previous, ['attributes'], (index) => setValue(state, { index }, values[index]))
+  evaluateComputed(format, values, objectBefore(state), ['attributes'], (index) =>
+    setValue(state, { index }, values[index]),
+  )
 }
 
 function evaluateDefaults(
@@ -133,10 +133,16 @@ function refusal(
   return new AshlarError('ValueNotAllowed', `Class ${cls.name}: attribute ${outputName} ${words}.`, details)
 }
 
-function isLeft({ format, before, values, changed }: ObjectState, index: number): boolean {
-  if (changed === undefined || before === undefined) return false
+function isLeft({ format, before, settled, values, changed }: ObjectState, index: number): boolean {
+  const previous = settled ?? before
+  if (previous === undefined || (settled === undefined && changed === undefined)) return false
   const { codec } = format.attributes[index] as ObjectState['format']['attributes'][number]
-  return !changed.has(index) || isSameValue(codec, values[index], before[index])
+  return changed?.has(index) === false || isSameValue(codec, values[index], previous[index])
+}
+
+function objectBefore({ format, before, settled }: ObjectState): ObjectsBefore {
+  const previous = settled ?? before
+  return new ObjectsBefore(() => (previous === undefined ? [] : [previous]), format)
 }
 
 /** The objects of one class that stood at a place before a change: the object itself, or all elements of a list. */

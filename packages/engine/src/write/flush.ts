@@ -2,9 +2,9 @@
 import { AshlarError } from '../errors.ts'
 import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
-import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
+import { encodeRecord, isLongRecord, revisionPrefixOf } from '../records/record-format.ts'
 import type { Bytes } from '../store/store.ts'
-import { openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
+import { openTimeSlice, runYieldingIfLong, yieldToNewWork } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
 import { checkConstraints, violationTo } from './constraint-error.ts'
@@ -28,17 +28,41 @@ async function flushLinked(unit: UnitOfWork): Promise<void> {
 }
 
 function flush(unit: UnitOfWork): Promise<void> {
-  const { mayDraw, isEvaluatedWithin } = unit.objects
-  return mayDraw || isEvaluatedWithin ? evaluateFirst(unit).then(() => flushChanged(unit)) : flushChanged(unit)
+  const { objects } = unit
+  return objects.mayDraw || objects.isEvaluatedWithin
+    ? evaluateFirst(unit, objects.all()).then(() => flushChanged(unit))
+    : flushChanged(unit)
 }
 
+/**
+ * Evaluates and checks an object that a command has changed, before another command of the unit changes it again, as if each were
+ * a request. Throws like `flushObjects`.
+ */
+export async function settle(unit: UnitOfWork, state: ObjectState): Promise<void> {
+  if (!state.format.isChecked) return
+  const { deferred } = unit
+  unit.deferred ??= leftToFlush
+  try {
+    await evaluateFirst(unit, [state])
+    await checkAsSeen(unit, state)
+  } finally {
+    unit.deferred = deferred
+  }
+  state.settled = [...state.values]
+}
+
+/** What is judged at the end of a transaction is judged when the unit is flushed. */
+const leftToFlush: UnitOfWork['deferred'] = { note: () => undefined, noteChanged: () => undefined }
+
 /** What may take longer than the rest of a flush. */
-async function evaluateFirst(unit: UnitOfWork): Promise<void> {
+async function evaluateFirst(unit: UnitOfWork, states: Iterable<ObjectState>): Promise<void> {
   const { objects, isUnchecked } = unit
-  if (objects.mayDraw && !isUnchecked) await drawNumbers(unit)
+  if (objects.mayDraw && !isUnchecked) await drawNumbers(unit, states)
   const slice = openTimeSlice()
-  for (const state of objects.all()) {
+  for (const state of states) {
     if (state.isDeleted || !isChanged(state) || state.format.evaluatedWithin.length === 0) continue
+    // Decoding a long record and applying the changes have used up a time slice.
+    if (state.stored !== undefined && isLongRecord(state.stored)) await yieldToNewWork()
     try {
       const evaluated = runYieldingIfLong(evaluateWithin(state, unit), slice)
       if (evaluated !== undefined) await evaluated
@@ -85,14 +109,7 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     const { key, format, stored, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
-    if (format.isChecked && !isDeleted) {
-      try {
-        const checked = check(unit, state)
-        if (checked !== undefined) await checked
-      } catch (error) {
-        throw guard === undefined ? error : await violationTo(guard, state, error)
-      }
-    }
+    if (format.isChecked && !isDeleted) await checkAsSeen(unit, state)
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
     const pause = ++seen % stepsPerClockCheck === 0 || format.isChecked ? slice.yieldIfDue() : undefined
@@ -148,6 +165,17 @@ function check(unit: UnitOfWork, state: ObjectState): Promise<void> | undefined 
     })
   } catch (error) {
     throw withPosition(state, error)
+  }
+}
+
+/** `check`, with errors as the caller may see them. */
+async function checkAsSeen(unit: UnitOfWork, state: ObjectState): Promise<void> {
+  const { guard } = unit
+  try {
+    const checked = check(unit, state)
+    if (checked !== undefined) await checked
+  } catch (error) {
+    throw guard === undefined ? error : await violationTo(guard, state, error)
   }
 }
 

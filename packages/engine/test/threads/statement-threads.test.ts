@@ -365,6 +365,26 @@ it('a long text is searched for a regular expression in a thread, whatever is le
   expect(fd.counts().statementThreads).toBe(1)
 })
 
+it('an object with very many embedded objects that have computed attributes is read in a thread', async () => {
+  const fd = await open(`lmdb:${await temporaryDirectory()}`, { statementSliceMs: 60_000 })
+  const twice = { logicalType: 'integer', computed: { expression: 'n * 2' } }
+  const lines = { logicalType: 'list', elementSpecification: { logicalType: 'object', class: 'Line' } }
+  const line = classOf('Line', { n: 'integer', twice }, { isReferenceable: false })
+  await fd.defineClasses([line, classOf('Order', { code: 'integer', lines })], 'create')
+  const create = (code: number, count: number): Promise<string> => {
+    return fd.createObject('Order', { code, lines: Array.from({ length: count }, (_, n) => ({ n })) })
+  }
+  await create(0, 10)
+  await create(1, 6_000)
+  const texts = ['FROM Order WHERE code = $c RETURN *', 'FROM Order WHERE code = $c RETURN lines']
+  for (const [i, text] of [...texts, 'FROM Order AS o WHERE code = $c RETURN OBJECT(o), o.lines.twice'].entries()) {
+    await rows(fd, text, { parameters: { c: 0 } })
+    expect([text, fd.counts().statementThreads]).toEqual([text, Math.min(i, 1)])
+    const [row = ''] = await rows(fd, text, { parameters: { c: 1 } })
+    expect([text, row.includes('11998'), fd.counts().statementThreads]).toEqual([text, true, 1])
+  }
+})
+
 it('a statement that has only reserved OIDs and is stopped fails with the reason, since it has changed nothing', async () => {
   const store = await openStore(`lmdb:${await temporaryDirectory()}`)
   let reserved = (): void => undefined

@@ -83,6 +83,24 @@ function parsedText(body: Buffer, { queryCharactersMax }: Limits): { readonly qu
 const mainThreadParseBytesMax = 65_536
 /** The same for bodies that create or change one object. */
 const objectMainThreadParseBytesMax = 1_048_576
+/** With more objects within it, such as embedded ones, a body does not fit into a slice. */
+const objectMainThreadPartsMax = 1_000
+
+const openBrace = 0x7b
+
+function isLongObject(body: Buffer): boolean {
+  return body.length > objectMainThreadParseBytesMax || hasManyParts(body)
+}
+
+/** Braces in texts count, too. */
+function hasManyParts(body: Buffer): boolean {
+  let at = -1
+  for (let parts = 0; parts <= objectMainThreadPartsMax; parts++) {
+    at = body.indexOf(openBrace, at + 1)
+    if (at < 0) return false
+  }
+  return true
+}
 
 const noRoute: Partial<Route> = {}
 
@@ -95,7 +113,7 @@ function takeBody(
 ): void {
   const { takesOperations, takesArray, bodyIsObject } = request.route ?? noRoute
   const hasParts = takesOperations === true || (takesArray === true && beginsArray(body))
-  if (hasParts || (bodyIsObject === true && body.length > objectMainThreadParseBytesMax)) {
+  if (hasParts || (bodyIsObject === true && isLongObject(body))) {
     request.bodyBytes = body
     if (!hasParts || body.length > mainThreadParseBytesMax) {
       request.body = new UnparsedBody(body, () => parse(body, request), admissionOf(request))

@@ -146,14 +146,14 @@ describe('a check', () => {
     await fd.define(shipClass(), sailorClass)
     expect(violation(await fd.postObject('Ship', { status: 'departed' }))).toMatchObject({
       pointer: '/attributes',
-      message: "check crewed: status != 'departed' OR COUNT(crew) >= 2 has to hold",
+      message: "check crewed: status != 'departed' OR COUNT(crew) >= 2 has to hold (crew has 0 elements)",
     })
     const { ship, crew } = await departed()
     const [one, other] = crew as [string, string]
     const far = { pointer: '', oid: ship, className: 'Ship', constraint: 'checks', checkName: 'crewed' }
     expect(violation(await fd.putObject(one, { ship: null }))).toMatchObject(far)
     expect(violation(await server.delete(fd.at(`/v1/object/${one}`)))).toMatchObject(far)
-    expect(violation(await query(`DELETE Sailor WHERE $$ID = ${one}`))).toMatchObject(far)
+    expect(violation(await query(`DELETE Sailor WHERE $$ID = ${one}`))).toMatchObject({ ...far, pointer: '/query' })
     expect(violation(await query(`UPDATE Ship REMOVE ${one} FROM crew`)).checkName).toBe('crewed')
     expect(violation(await query('UPDATE Ship CLEAR crew')).checkName).toBe('crewed')
     const second = await fd.create('Ship')
@@ -300,6 +300,74 @@ describe('when it holds', () => {
     expect(violation(await query(`LET s = CREATE Ship {status: 'departed'}; CREATE Sailor {ship: $s}`))).toMatchObject({
       checkName: 'crewed',
     })
+  })
+
+  rule(
+    '10.6.22',
+    'its refusal at the end names the statement or operation, and no object that is not stored',
+    async () => {
+      await fd.define(shipClass(), sailorClass)
+      const text = [
+        "LET s = CREATE Ship {status: 'departed'};",
+        "CREATE Sailor {name: 'a'};",
+        "FOR EACH n IN LIST{'b'} => (",
+        '  CREATE Sailor {name: $n, ship: $s}',
+        ');',
+        "CREATE Sailor {name: 'c'}",
+      ].join('\n')
+      const late = await query(text)
+      const found = violation(late)
+      expect(found).toMatchObject({ checkName: 'crewed', pointer: '/query' })
+      expect(found).not.toHaveProperty('oid')
+      expect(late.json).toMatchObject({ line: 4, column: 3, text: 'CREATE Sailor {name: $n, ship: $s}' })
+      expect(late.json.message).toMatch(
+        /^Line 4, column 3: Class Ship, a new object: check crewed: .* \(crew has 1 element\)\.$/,
+      )
+      const batch = await run(
+        create('Ship', { status: 'departed' }, { id: 's' }),
+        create('Sailor', {}),
+        { method: 'post', uri: '/v1/query', body: { query: 'LET s = CREATE Ship {};\nUPDATE Sailor SET ship TO $s' } },
+        create('Sailor', { ship: named('s') }),
+      )
+      expect(violation(batch)).not.toHaveProperty('oid')
+      expect(batch.json).toMatchObject({ operation: 4, errors: [{ pointer: '/3/body' }] })
+      const inText = await run(create('Sailor', {}), {
+        method: 'post',
+        uri: '/v1/query',
+        body: { query: "SHOW 1;\nCREATE Ship {status: 'departed'}" },
+      })
+      expect(inText.json).toMatchObject({ operation: 2, line: 2, column: 1 })
+      const { ship, crew } = await departed()
+      const stored = await query(`SHOW 1; DELETE Sailor WHERE $$ID = ${crew[0]}`)
+      expect(violation(stored)).toMatchObject({ oid: ship, pointer: '/query' })
+      expect(stored.json).toMatchObject({ line: 1, column: 9 })
+    },
+  )
+
+  rule('10.6.22', 'its refusal says what was counted, and the numbers with which it was compared', async () => {
+    const seats = {
+      ...shipClass({ checks: [{ ...check('seated', 'COUNT(crew) <= seats'), message: 'too many' }] }),
+    } as {
+      attributes: object[]
+    }
+    seats.attributes.push({ attributeName: 'seats', logicalType: 'integer' })
+    await fd.define(
+      seats,
+      sailorClass,
+      classOf('Raft', { crew: set(reference('Sailor')) }, { checks: [check('few', 'COUNT(crew) < 2')] }),
+    )
+    const crew = await Promise.all(Array.from({ length: 4 }, () => fd.create('Sailor')))
+    const words = async (reply: Promise<Reply>): Promise<string> => violation(await reply).message
+    expect(await words(fd.postObject('Ship', { seats: 2, crew }))).toBe(
+      'check seated: too many (crew has 4 elements, seats is 2)',
+    )
+    const ship = await fd.create('Ship', { seats: 4, crew })
+    expect(await words(run({ method: 'put', uri: `/v1/object/${ship}`, body: { attributes: { seats: 3 } } }))).toBe(
+      'check seated: too many (crew has 4 elements, seats is 3)',
+    )
+    expect(await words(fd.postObject('Raft', { crew }))).toBe(
+      'check few: COUNT(crew) < 2 has to hold (crew has at least 3 elements)',
+    )
   })
 
   rule('10.6.22', 'the lines of a load that are committed together are judged together', async () => {

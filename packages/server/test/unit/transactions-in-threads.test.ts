@@ -344,6 +344,28 @@ describe('a body of more than 1 MiB that creates or updates one object', () => {
     expect(await gadgets(app)).toBe(1)
   })
 
+  it('1.5.15 is carried out in a thread where the body has more than 1,000 objects, too', async () => {
+    const { app, federatedDatabases } = await openInThreads()
+    const line = {
+      className: 'Line',
+      isReferenceable: false,
+      attributes: [{ attributeName: 'n', logicalType: 'integer' }],
+    }
+    const lines = { logicalType: 'list', elementSpecification: { logicalType: 'object', class: 'Line' } }
+    const order = { className: 'Order', isReferenceable: true, attributes: [{ attributeName: 'lines', ...lines }] }
+    await app.inject({ method: 'PUT', url: '/v1/schema', payload: [line, order] })
+    const threads = (): number | undefined => federatedDatabases[0]?.counts().statementThreads
+    const create = async (count: number): Promise<unknown> => {
+      const attributes = { lines: Array.from({ length: count }, () => ({ n: 7 })) }
+      const made = await app.inject({ method: 'POST', url: '/v1/object', payload: { class: 'Order', attributes } })
+      expect(made.statusCode, made.body).toBe(201)
+      return (await app.inject({ method: 'GET', url: made.json().uri })).json().lines.length
+    }
+    const before = threads() ?? 0
+    expect([await create(900), threads()]).toEqual([900, before])
+    expect([await create(1_100), threads()]).toEqual([1_100, before + 1])
+  })
+
   it.each(['', '\n ', '\uFEFF'])('an array is a statement, also behind %j', async (before) => {
     const { app } = await openInThreads()
     const payload = `${before}${JSON.stringify([{ class: 'Shop.Gadget', attributes: { name: text('d') } }])}`

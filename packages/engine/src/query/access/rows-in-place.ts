@@ -224,7 +224,7 @@ export abstract class RowsInPlace {
       }
       json.byte(newline)
       if (plan.projections !== undefined) this.writeColumns?.(json, evaluation)
-      else if (isOwn) writeObject(json, view, context)
+      else if (isOwn || view.isLong) writeObject(json, view, context)
       else writeRecordJson(json, format, key, record)
     } catch (error) {
       json.to.length = rowStart

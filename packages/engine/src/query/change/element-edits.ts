@@ -2,10 +2,10 @@
 import { assert, unreachable } from '../../errors.ts'
 import { readAndRequireLinks } from '../../links/attribute-links.ts'
 import { applyChanges } from '../../objects/apply-changes.ts'
-import { withoutElements } from '../../records/apply-change.ts'
 import type { ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
+import { withoutElements } from '../../records/without-elements.ts'
 import { noOid } from '../../types/oid.ts'
 import type { ObjectState } from '../../write/working-set.ts'
 import { atPlace } from '../language/query-error.ts'
@@ -137,11 +137,11 @@ export class EditedCollection {
 
   /** Removes every element equal to one of these. */
   removeEqual(elements: readonly unknown[]): void {
-    const { codec } = this.format
-    const remaining = new Set(withoutElements(codec, this.elements, elements))
+    const { format } = this
+    const remaining = new Set(withoutElements(format, this.elements, elements))
     for (const [place, element] of this.elements.entries()) if (!remaining.has(element)) this.removed.add(place)
-    for (const [place, inserted] of this.inserted) this.inserted.set(place, withoutElements(codec, inserted, elements))
-    this.appended = withoutElements(codec, this.appended, elements)
+    for (const [place, inserted] of this.inserted) this.inserted.set(place, withoutElements(format, inserted, elements))
+    this.appended = withoutElements(format, this.appended, elements)
     this.isChanged = true
   }
 

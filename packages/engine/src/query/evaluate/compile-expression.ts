@@ -396,6 +396,7 @@ function compileFollow(bound: Extract<Bound, { kind: 'follow' }>, compiler: Expr
 
 /** Charges for a value that may be long. `isFollowed`: other rows may refer to the object as well, so that the value is cached. */
 function longValue(view: ObjectView, index: number, work: Work, isFollowed: boolean): unknown {
+  if (view.isLong) work.beginLong()
   const value = isFollowed ? view.cachedValue(index) : view.value(index)
   work.spend(valueSteps(value))
   return value

@@ -1,7 +1,7 @@
 /** View of a stored object for queries: its record, decoded one attribute at a time. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
-import { recordHeaderBytes, shapeNumberOf } from '../../records/record-format.ts'
+import { isLongRecord, recordHeaderBytes, shapeNumberOf } from '../../records/record-format.ts'
 import type { Bytes, Entry } from '../../store/store.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { ShapeNumber } from '../../types/type-spec.ts'
@@ -43,6 +43,11 @@ export class ObjectView {
   /** Approximate memory in bytes beyond the view itself. */
   get bytes(): number {
     return this.record.length
+  }
+
+  /** Whether reading its values may exceed a time slice: expressions give values of very many embedded objects. */
+  get isLong(): boolean {
+    return this.format !== undefined && isLongRecord(this.record) && this.format.evaluatedWithin.length > 0
   }
 
   /** Value of an attribute that is stored in the record. */

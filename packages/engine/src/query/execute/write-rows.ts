@@ -23,12 +23,17 @@ const noLinks: LinkEntries = new Map()
 export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void
 
 /** Writes the object as a read by OID returns it; throws `needsFetch` where its links are not loaded yet. */
-export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<EvaluationContext, 'reader'>): void {
+export function writeObject(
+  json: JsonWriter,
+  view: ObjectView,
+  { reader, work }: Pick<EvaluationContext, 'reader' | 'work'>,
+): void {
   const { format, oid, record } = view
   if (format === undefined) {
     json.ascii('null')
     return
   }
+  if (view.isLong) work.beginLong()
   // Reserves most of the space up front: growing by doubling would copy a long record repeatedly.
   if (isLongRecord(record)) json.to.makeRoom(record.length)
   const { linkAttributes } = format
