@@ -104,7 +104,7 @@ export class ObjectConstraints {
   private readonly checks: readonly AttributeChecks[]
   private readonly objectChecks: readonly ObjectCheck[]
   private readonly countsLinks: boolean
-  /** Those that count all elements of a collection, however many there are. */
+  /** Checks that count all elements of a collection, however many there are. */
   private readonly longChecks: readonly ObjectCheck[]
   /** The other constraints. */
   readonly withoutLongChecks: ObjectConstraints
@@ -120,10 +120,10 @@ export class ObjectConstraints {
     this.withoutLongChecks = this.longChecks.length === 0 ? this : new ObjectConstraints(className, checks, others)
   }
 
-  /** As if the object violated them. `changed`: as for `countedLinks`. */
+  /** The checks to be judged at the end of a transaction, as violations without values. `changed`: as for `countedLinks`. */
   longCheckViolations(changed?: ReadonlySet<number>): readonly Violation[] {
     const concerned = this.longChecks.filter((check) => isConcerned(check, changed))
-    return concerned.map((check) => ({ check, root: undefined, className: this.className, path: [] }))
+    return concerned.map((check) => ({ check, root: undefined, className: this.className, values: [], path: [] }))
   }
 
   /**

@@ -9,7 +9,7 @@ import {
   type ValueViolation,
   type Violation,
 } from '../records/constraints.ts'
-import { isCollection } from '../records/read-change.ts'
+import { isCollection } from '../schema/properties/attribute-property.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { ChangeGuard } from './change-guard.ts'
