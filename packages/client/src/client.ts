@@ -20,7 +20,7 @@ import type {
 } from './options.ts'
 import { readBytes, readRows } from './rows.ts'
 import { SecurityClient } from './security-client.ts'
-import { pause, type Sending, Transport } from './transport.ts'
+import { delayUnlessAborted, type Sending, Transport } from './transport.ts'
 import type {
   Attributes,
   BulkReply,
@@ -503,7 +503,7 @@ async function alterationEnd(
     const { progress, failure } = validation
     if (failure !== undefined) throw new AshlarRequestError(409, failure as Partial<Problem>)
     if (progress !== undefined) onProgress?.(progress)
-    await pause(delayMs, signal)
+    await delayUnlessAborted(delayMs, signal)
   }
 }
 

@@ -1,6 +1,6 @@
 /** Reads and writes objects of one class under one catalog, whatever the shape of their bytes. */
 import type { JsonWriter } from '../bytes/json-writer.ts'
-import { PreparedText } from '../bytes/prepared-text.ts'
+import { EncodedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
@@ -10,7 +10,7 @@ import type { Bytes } from '../store/store.ts'
 import { conversionFor } from '../types/conversion.ts'
 import { codecFor } from '../types/index.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
-import type { Codec, CodecContext, Pieces } from '../types/logical-type.ts'
+import type { Codec, CodecContext, StepwiseWork } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import { embeddedClassOf, hasPosition, inverseIn } from './attribute-type.ts'
 import { isComputed, isFollowing, isUnstored } from './computed.ts'
@@ -61,7 +61,7 @@ export interface AttributeFormat {
   readonly isCounted: boolean
   readonly index: number
   /** `,"name":` as in replies. */
-  readonly jsonName: PreparedText
+  readonly jsonName: EncodedText
   /** Set while the attribute's type changes. */
   readonly pendingType: PendingTypeFormat | undefined
 }
@@ -347,7 +347,7 @@ export class ClassFormat {
     start: number,
     shapeNumber: ShapeNumber,
     writeLinks: (attribute: AttributeFormat) => void,
-  ): Pieces<void> {
+  ): StepwiseWork<void> {
     let from = 0
     for (const { index, codec, jsonName, linkStorage } of this.attributes) {
       if (linkStorage !== undefined || codec.writeJsonInPieces === undefined) continue
@@ -569,7 +569,7 @@ function formatAttribute(
     linkStorage,
     isCounted: isChecked && linkStorage !== undefined,
     index,
-    jsonName: new PreparedText(`,${JSON.stringify(attribute.outputName)}:`),
+    jsonName: new EncodedText(`,${JSON.stringify(attribute.outputName)}:`),
     pendingType: pendingTypeFormat(attribute, index, cls, formats),
   }
 }

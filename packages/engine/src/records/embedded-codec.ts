@@ -5,7 +5,7 @@ import type { JsonWriter } from '../bytes/json-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { unreachable } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
-import { type Codec, type Pieces, ValueError } from '../types/logical-type.ts'
+import { type Codec, type StepwiseWork, ValueError } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
 import type { ClassFormat } from './class-format.ts'
@@ -67,7 +67,12 @@ function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, jso
   closeObject(json, from)
 }
 
-function* writeEmbeddedInPieces(format: ClassFormat, bytes: Bytes, start: number, json: JsonWriter): Pieces<void> {
+function* writeEmbeddedInPieces(
+  format: ClassFormat,
+  bytes: Bytes,
+  start: number,
+  json: JsonWriter,
+): StepwiseWork<void> {
   const from = json.to.length
   yield* format.writeAttributesInPieces(json, bytes, start + shapeBytes, shapeAt(bytes, start), unreachableLinks)
   closeObject(json, from)

@@ -3,13 +3,13 @@ import type { JsonWriter } from '../bytes/json-writer.ts'
 import { enumField, wrongField } from './definition-fields.ts'
 import { eachElement, elementSlices, writeElements } from './element-bytes.ts'
 import type { ElementType } from './element-type.ts'
-import { type Codec, formatForMessage, type LogicalType, type Pieces, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, type StepwiseWork, ValueError } from './logical-type.ts'
 import type { ListSpec } from './type-spec.ts'
 
 const noName = ''
 
 /** `elements` defines the element type: any but a collection. */
-export function listOf(elements: ElementType): LogicalType<ListSpec> {
+export function listTypeOf(elements: ElementType): LogicalType<ListSpec> {
   return {
     logicalType: 'list',
     fields: ['storage', 'collectionTypeName', 'elementSpecification'],
@@ -99,7 +99,7 @@ function* writeArrayInPieces(
   start: number,
   end: number,
   json: JsonWriter,
-): Pieces<void> {
+): StepwiseWork<void> {
   json.ascii('[')
   let position = 0
   for (const [from, to] of elementSlices(codec, bytes, start, end)) {

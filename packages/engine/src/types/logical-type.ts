@@ -52,7 +52,7 @@ export interface Codec<V = unknown> {
   /** Converts record bytes to JSON text directly. */
   writeJson(bytes: Uint8Array, start: number, end: number, to: JsonWriter): void
   /** `writeJson` in pieces, for values that may have very many parts. */
-  writeJsonInPieces?(bytes: Uint8Array, start: number, end: number, to: JsonWriter): Pieces<void>
+  writeJsonInPieces?(bytes: Uint8Array, start: number, end: number, to: JsonWriter): StepwiseWork<void>
   /** The JSON that `writeJson` would write for a non-null value, for messages and tests. */
   toJson(value: V): unknown
   /** Present if the type can be a key attribute. */
@@ -60,7 +60,7 @@ export interface Codec<V = unknown> {
 }
 
 /** Work that yields about once per millisecond. */
-export type Pieces<T> = Generator<undefined, T, undefined>
+export type StepwiseWork<T> = Generator<undefined, T, undefined>
 
 /** Encodes values in index keys, such that the end of a part is found without knowing its type. */
 export interface KeyCodec<V = unknown> {
