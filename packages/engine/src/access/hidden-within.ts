@@ -1,5 +1,5 @@
 /** Determines which parts of values of a type may be hidden from a caller, by schema and grants alone. */
-import { embeddedClassOf } from '../records/class-format.ts'
+import { embeddedClassOf } from '../records/attribute-type.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import { type ClassAccess, referencesOf } from './class-access.ts'

@@ -1,5 +1,5 @@
 /** The catalog as a caller sees it: classes and attributes without a grant are missing, as if they had been dropped. */
-import { embeddedClassOf } from '../records/class-format.ts'
+import { embeddedClassOf } from '../records/attribute-type.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, ClassAttribute, ObjectPredicate, SchemaClass, StatementAction } from '../schema/catalog.ts'
 import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '../schema/class-definition.ts'

@@ -1,7 +1,8 @@
 /** Converts values to a caller's view (hidden references omitted, hidden attributes defaulted) and merges its changes back (decision 0026). */
 import { assert } from '../errors.ts'
 import type { AttributeChange, ElementOrigins, ValueChange } from '../records/attribute-change.ts'
-import { type AttributeFormat, type ClassFormat, embeddedClassOf } from '../records/class-format.ts'
+import { embeddedClassOf } from '../records/attribute-type.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { unevaluated } from '../records/creation-value.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'

@@ -6,9 +6,10 @@ import { setReference } from '../links/relationships.ts'
 import { applyChange } from '../records/apply-change.ts'
 import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
+import { isLongRecord } from '../records/record-format.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
 import { isSameValue } from '../records/same-value.ts'
-import { inSlices } from '../store/time-slice.ts'
+import { inSlices, yieldToNewWork } from '../store/time-slice.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
@@ -81,6 +82,21 @@ function applyDirectly(
     return setReference(unit, state, attribute, change.value as Oid)
   }
   const before = state.values[attribute.index]
+  // Decoding a long record, and comparing each element of a list in it, take a time slice each.
+  if (change.kind === 'remove' && state.stored !== undefined && isLongRecord(state.stored)) {
+    return yieldToNewWork().then(() => applyToValue(unit, state, attribute, before, change))
+  }
+  return applyToValue(unit, state, attribute, before, change)
+}
+
+function applyToValue(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  before: unknown,
+  change: ValueChange,
+): Promise<void> | undefined {
+  const { spec } = attribute.attribute
   const after = applyChange(attribute, before, change)
   if (spec.logicalType === 'reference') return setTarget(unit, state, attribute, before as Oid, after as Oid)
   if (mayHoldReferences(spec)) return setChecked(unit, state, attribute, before, after)

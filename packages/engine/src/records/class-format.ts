@@ -1,10 +1,10 @@
 /** Reads and writes objects of one class under one catalog, whatever the shape of their bytes. */
-import { JsonWriter } from '../bytes/json-writer.ts'
+import type { JsonWriter } from '../bytes/json-writer.ts'
 import { EncodedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
-import { attributesOfChecks } from '../schema/expression-uses.ts'
+import { attributesOfChecks, hasChecks } from '../schema/expression-uses.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
 import { conversionFor } from '../types/conversion.ts'
@@ -12,14 +12,15 @@ import { codecFor } from '../types/index.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
 import type { Codec, CodecContext, StepwiseWork } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
+import { embeddedClassOf, hasPosition, inverseIn } from './attribute-type.ts'
 import { isComputed, isFollowing, isUnstored } from './computed.ts'
 import { creationValue, drawsNumbers, unevaluated, valueOfJson } from './creation-value.ts'
 import { RecordLayout, type Slice } from './record-layout.ts'
 import type { RecordValues } from './record-values.ts'
-import { encodeValue } from './same-value.ts'
 import { obsoleteIn, placesIn, typesSince } from './shape-history.ts'
 import { converted, type StoredReader, storedReader } from './stored-reader.ts'
 import { layoutCodec } from './unread-codec.ts'
+import { jsonOf, writeValueJson } from './value-json.ts'
 
 /** Gives access to the formats of other classes and to earlier shapes. */
 export interface FormatSource extends CodecContext {
@@ -528,35 +529,13 @@ export function unknownShape(number: ShapeNumber): ReadSkew {
 
 const nothing = Buffer.alloc(0)
 
-/** Whether the class has own or inherited checks. */
-function hasChecks({ definition, superClass }: SchemaClass): boolean {
-  const { properties, pendingChecks } = definition
-  const hasOwn = properties?.checks !== undefined || pendingChecks !== undefined
-  return hasOwn || (superClass !== null && hasChecks(superClass))
-}
-
 /** The format of the objects embedded by the attribute, singly or in a list. */
 export function embeddedIn({ embedded, elements }: AttributeFormat): ClassFormat | undefined {
   return embedded ?? elements
 }
 
-/** The class of objects embedded by values of the type, singly or as elements of a list. */
-export function embeddedClassOf(spec: TypeSpec): ClassNumber | undefined {
-  const elementSpec = spec.logicalType === 'list' ? spec.element : spec
-  return elementSpec.logicalType === 'object' ? elementSpec.class : undefined
-}
-
 /** Shared by all objects without positions in lists. */
 const noPositions = Object.freeze([]) as unknown as (Bytes | undefined)[]
-
-/** Every to-one side of a bidirectional link has room for its position in the partner's list. */
-function hasPosition(spec: TypeSpec): boolean {
-  return inverseIn(spec) !== null
-}
-
-function inverseIn(spec: TypeSpec | undefined): AttributeNumber | null {
-  return spec?.logicalType === 'reference' ? spec.inverseAttribute : null
-}
 
 function holdsJson(spec: TypeSpec, formats: FormatSource): boolean {
   if (spec.logicalType === 'list') return holdsJson(spec.element, formats)
@@ -615,19 +594,4 @@ function pendingTypeFormat(
     lossyValues: conversion.lossyValues,
     isLossAllowed: becoming.isLossAllowed,
   }
-}
-
-function jsonOf(codec: Codec, value: unknown): Buffer {
-  const json = new JsonWriter()
-  writeValueJson(codec, value, json)
-  return json.to.copy()
-}
-
-function writeValueJson(codec: Codec, value: unknown, json: JsonWriter): void {
-  if (value === null) {
-    json.ascii('null')
-    return
-  }
-  const bytes = encodeValue(codec, value)
-  codec.writeJson(bytes, 0, bytes.length, json)
 }

@@ -1,5 +1,6 @@
 /** Visits the values of a record, including those of embedded objects. */
-import { type AttributeFormat, type ClassFormat, embeddedClassOf, type FormatSource } from './class-format.ts'
+import { embeddedClassOf } from './attribute-type.ts'
+import type { AttributeFormat, ClassFormat, FormatSource } from './class-format.ts'
 
 /** Visits each value stored in the record, including those of embedded objects. */
 export function visitValues(

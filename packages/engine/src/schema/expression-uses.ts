@@ -45,6 +45,13 @@ export function attributesUsed(
   return used
 }
 
+/** Whether the class has own or inherited checks. */
+export function hasChecks({ definition, superClass }: SchemaClass): boolean {
+  const { properties, pendingChecks } = definition
+  const hasOwn = properties?.checks !== undefined || pendingChecks !== undefined
+  return hasOwn || (superClass !== null && hasChecks(superClass))
+}
+
 /** The attributes on which checks of the class depend, inherited checks and those that are being validated included. */
 export function attributesOfChecks(cls: SchemaClass, catalog: Catalog): ReadonlySet<AttributeNumber> {
   const used = new Set<AttributeNumber>()

@@ -58,4 +58,8 @@ it('between the steps in which one attribute of it is changed', () =>
     }
     expect(await turnsOf(order)).toBeGreaterThan(await turnsOf(small))
     expect(await read(fd, order)).toMatchObject({ title: 'b', lines: shown })
+    for (let i = 0; i < 3; i++) await new Promise(setImmediate)
+    const removal = { lines: { action: 'remove', elements: [{ price: 0 }] } }
+    expect(await turnsDuring(() => fd.updateObject(order, removal))).toBeGreaterThan(1)
+    expect(await read(fd, order)).toMatchObject({ lines: shown.slice(1) })
   }))
