@@ -11,6 +11,7 @@ const ofAnyStore = [
   'packages/server/test/contract/*.test.ts',
   'packages/engine/test/{access,ddl,engine,model,query,receipts}/**/*.test.ts',
   'packages/engine/test/changes/{change-feed,live-query,replay-log,seen-changes}.test.ts',
+  'packages/engine/test/threads/statement-threads.test.ts',
 ]
 
 /** Tests of these folders that would only repeat on PostgreSQL what the first project has shown. */

@@ -272,6 +272,8 @@ export const accessSampleBytesMax = 2 ** 20
 export const accessCachedDecisionsMax = 50_000
 /** Maximum number of fields of the objects in one parameter of a query, where list elements count once; also of parameters. */
 export const parameterFieldsMax = 10_000
+/** Fields that objects of one list in a parameter lack and others have, where these are not the last ones. */
+export const parameterGapsMax = 1_000_000
 /** Sets of attributes that the elements of one removal leave to expressions: all elements of the collection are compared for each. */
 export const removalMasksMax = 4
 /** For a value of type json: size of its text without white space, and its nesting depth. */

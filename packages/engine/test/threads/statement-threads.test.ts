@@ -16,6 +16,7 @@ import type { ChangeSet } from '../../src/write/change-set.ts'
 import { classOf } from '../engine/open-fd.ts'
 import { rowTexts } from '../row-texts.ts'
 import { freshAddress } from '../store/postgres-stores.ts'
+import { isOnPostgres } from '../store/store-of-run.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
 
 const opened: FederatedDatabase[] = []
@@ -108,10 +109,11 @@ async function outcome(fd: FederatedDatabase, text: string): Promise<unknown> {
   }
 }
 
-describe.each([
-  ['LMDB', async () => `lmdb:${await temporaryDirectory()}`],
-  ['PostgreSQL', async () => freshAddress()],
-])('statements in threads on %s', (_kind, freshStore) => {
+async function freshStore(): Promise<string> {
+  return isOnPostgres ? freshAddress() : `lmdb:${await temporaryDirectory()}`
+}
+
+describe(`statements in threads on ${isOnPostgres ? 'PostgreSQL' : 'LMDB'}`, () => {
   it('reply and fail as on the event loop', async () => {
     const inThreads = await withPeople(await freshStore())
     const onLoop = await withPeople(await freshStore(), { statementThreadsMax: 0 })

@@ -50,11 +50,14 @@ rule('2.2.2', 'query and language give a JSON array', async () => {
   expect((await query({ query: codes })).text).toBe('[{"code":0},{"code":1},{"code":2}]')
 })
 
-rule('2.2.10', 'parameters, exact ones too', async () => {
+rule('2.2.10', 'parameters, exact ones and unlike objects too', async () => {
   const text = 'FROM Shop.Item WHERE code = $code RETURN name, $big AS big'
   const raw = JSON.stringify({ query: text, parameters: { code: 1, big: 0 } }).replace(':0', ':18446744073709551615')
   const reply = await server.send('POST', fd.at('/v1/query'), { raw })
   expect(reply.text).toBe('[{"name":"two","big":18446744073709551615}]')
+  const list = [{ a: 1, b: 2 }, { b: 3, a: 4 }, { b: 'x' }]
+  const rows = await query({ query: 'FROM $list AS p RETURN p.a AS a, p.b AS b', parameters: { list } })
+  expect(rows.text).toBe('[{"a":1,"b":2},{"a":4,"b":3},{"a":null,"b":"x"}]')
 })
 
 rule('2.2.2', 'the FD is that of fdAlias', async () => {

@@ -1,11 +1,11 @@
 /** Typed values from outside of a text: JSON parameters and fields of a file. */
 import { AshlarError } from '../../errors.ts'
-import { parameterFieldsMax } from '../../limits.ts'
+import { parameterFieldsMax, parameterGapsMax } from '../../limits.ts'
 import { type JsonSource, noteTextOf } from '../../requests/json-source.ts'
 import { parseDecimal } from '../../types/decimal-number.ts'
 import { nearestDouble } from '../../types/hidden-fraction.ts'
 import { formatForMessage, ValueError } from '../../types/logical-type.ts'
-import { commonType } from './type-rules.ts'
+import { alignValue, commonElementType, hasSameLayout } from './record-layout.ts'
 import {
   booleanType,
   fractionType,
@@ -110,11 +110,14 @@ function* listValue(
   const before = counted.fields
   let element: ValueType = nullType
   const values: unknown[] = []
+  // The types of the elements from the first one whose fields have other places, and the type of all before it.
+  let first: ValueType = nullType
+  const types: ValueType[] = []
   for (const [i, one] of json.entries()) {
     // Elements share one type, so their fields are not added up.
     counted.fields = before
     const { type, value } = scalarValue(one) ?? (yield* parameterValue(`${name}[${i}]`, one, text?.at(i), counted))
-    const common: ValueType | undefined = commonRecord(element, type) ?? commonType(element, type)
+    const common = commonElementType(element, type)
     if (common === undefined) {
       throw new AshlarError(
         'QueryError',
@@ -122,24 +125,46 @@ function* listValue(
         [{ place: ['parameters'], message: 'has elements of several types' }],
       )
     }
+    if (common.kind === 'record' && common.fields.length > parameterFieldsMax)
+      throw tooManyFields(`Parameter ${name.slice(0, 60)}`)
+    if (types.length > 0 || !hasSameLayout(element, type)) types.push(type)
+    else first = common
     element = common
     values.push(value)
     if (values.length % valuesPerYield === 0) yield
   }
+  if (types.length > 0) yield* alignFields(name, values, { first, types, element })
   yield
   if (text !== undefined) noteTextOf(values, text)
   return { type: { kind: 'collection', form: 'list', element }, value: values }
 }
 
-/** Records have a common type if their fields have the same names in the same order. */
-function commonRecord(one: ValueType, other: ValueType): ValueType | undefined {
-  if (one.kind !== 'record' || other.kind !== 'record' || one.fields.length !== other.fields.length) return undefined
-  const fields = one.fields.map(({ name, type }, i) => {
-    const opposite = other.fields[i]
-    const common = opposite?.name === name ? commonType(type, opposite.type) : undefined
-    return common === undefined ? undefined : { name, type: common }
-  })
-  return fields.every((field) => field !== undefined) ? { kind: 'record', fields } : undefined
+interface ElementTypes {
+  /** Of all elements before those of `types`. */
+  readonly first: ValueType
+  /** Of the last elements. */
+  readonly types: readonly ValueType[]
+  readonly element: ValueType
+}
+
+/** Gives the fields of all elements the places that they have in `element`. Throws LimitExceeded. */
+function* alignFields(
+  name: string,
+  values: unknown[],
+  { first, types, element }: ElementTypes,
+): Generator<undefined, void> {
+  const gaps = { count: 0 }
+  const start = values.length - types.length
+  for (const [i, value] of values.entries()) {
+    values[i] = alignValue(value, i < start ? first : (types[i - start] as ValueType), element, gaps)
+    if (gaps.count > parameterGapsMax) {
+      const message = `Parameter ${name.slice(0, 60)}: the objects of the list lack more than ${parameterGapsMax} fields that others have; send them in several lists.`
+      throw new AshlarError('LimitExceeded', message, [
+        { place: ['parameters'], message: 'has too many different objects' },
+      ])
+    }
+    if (i % valuesPerYield === 0) yield
+  }
 }
 
 /** Equal for types that can share a plan. */

@@ -28,11 +28,12 @@ export function toJson(type: ValueType, value: unknown, catalog: Catalog): unkno
       return Object.fromEntries(fields.map(([name, field, one]) => [name, toJson(field, one, catalog)]))
     }
     case 'record':
+      // A field that an object in a parameter lacks is undefined, and stays missing.
       return Object.fromEntries(
-        type.fields.map(({ name, type: field }, i) => [
-          name,
-          fieldJson(field, (value as readonly unknown[])[i], catalog),
-        ]),
+        type.fields.flatMap(({ name, type: field }, i) => {
+          const one = (value as readonly unknown[])[i]
+          return one === undefined ? [] : [[name, fieldJson(field, one, catalog)]]
+        }),
       )
     case 'null':
     case 'reference':
@@ -51,6 +52,8 @@ function fieldJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
     return (value as readonly unknown[]).map((element) => fieldJson(type.element, element, catalog))
   }
   if (value instanceof Decimal) return decimalToJsonNumber(value)
+  // Values of several types in a parameter, which any type of attribute may receive.
+  if (type.kind === 'json') return JSON.parse(value as string)
   const isFractionLost = isFraction(type) && Number.isInteger(value)
   return isFractionLost ? withHiddenFraction(`${BigInt(value as number)}.0`) : toJson(type, value, catalog)
 }
