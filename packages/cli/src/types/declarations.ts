@@ -21,7 +21,7 @@ export function declarationsOf(all: readonly SchemaClass[], options: Declaration
   if (settings.length > 0) entries.unshift(`\t[${writer.use('reads')}]: { ${settings.join('; ')} }`)
   const imports = writer.imports()
   return [
-    '// Written by `ashlar types`. Do not edit: run it again after changes of the schema.',
+    '/** Written by `ashlar types`. Do not edit: run it again after changes of the schema. */',
     ...(imports.length === 0 ? [] : [`import type { ${imports.join(', ')} } from '@ashlar/client'`]),
     '',
     ['export interface Schema {', ...entries, '}'].join('\n'),
@@ -35,7 +35,7 @@ const reserved = new Set(
   (
     'any bigint boolean never null number object string symbol undefined unknown void break case catch class const continue debugger default delete do else enum ' +
     'export extends false finally for function if import in instanceof new return super switch this throw true try typeof var while with implements interface let ' +
-    'package private protected public static yield await Schema Bytes Class Date Decimal Embeddable Entity Json Keyed Many One Part Parts Omit is reads'
+    'package private protected public static yield await Schema Bytes Date Decimal Entity Fields Id Json Keyed Many One Part Parts Omit is reads'
   ).split(' '),
 )
 
@@ -77,15 +77,16 @@ class Writer {
     const base = above === undefined ? '' : ` extends ${this.baseOf(above, hidden)}`
     const attributes = [...cls.attributes].sort((one, other) => (one.attributeName < other.attributeName ? -1 : 1))
     const members = attributes.map((attribute) => `${commentOf(attribute)}\t${this.memberOf(attribute)}`)
-    const info = this.infoOf(cls)
-    const lines = info === undefined ? members : [`\t[${this.use('is')}]: ${info}`, ...members]
+    const info = this.infoOf(cls, hidden.length === 0 ? above : undefined)
+    const own = cls.isReferenceable ? [`\t$id: ${this.use('Id')}<${union(this.concrete(cls))}>`] : []
+    const lines = info === undefined ? [...own, ...members] : [...own, `\t[${this.use('is')}]: ${info}`, ...members]
     return [`export interface ${identifier(cls.className)}${base} {`, ...lines, '}'].join('\n')
   }
 
   private baseOf({ className }: SchemaClass, hidden: readonly AttributeDefinition[]): string {
     if (hidden.length === 0) return identifier(className)
     const names = hidden.map(({ attributeName }) => text(attributeName)).sort()
-    return `Omit<${identifier(className)}, ${names.join('|')}>`
+    return `Omit<${identifier(className)}, ${names.join('|')}|typeof ${this.use('is')}>`
   }
 
   /** Includes inherited attributes; one of a subclass hides that of its superclass. */
@@ -96,17 +97,22 @@ class Writer {
     return [...inherited.filter(({ attributeName }) => !own.has(attributeName)), ...cls.attributes]
   }
 
-  /** Undefined: there is nothing to say of an embeddable class. */
-  private infoOf(cls: SchemaClass): string | undefined {
-    const all = this.attributesOf(cls)
+  /** `above`: the superclass whose fields are inherited. Undefined: no attribute of the class itself is required, computed or read-only. */
+  private infoOf(cls: SchemaClass, above: SchemaClass | undefined): string | undefined {
+    const attributes = above === undefined ? this.attributesOf(cls) : cls.attributes
     const names = [
-      all.filter((attribute) => this.isRequired(attribute)),
-      all.filter(({ computed }) => computed !== undefined),
-      all.filter(({ isReadOnly }) => isReadOnly === true),
-    ].map((attributes) => union(attributes.map(({ attributeName }) => attributeName)))
+      attributes.filter((attribute) => this.isRequired(attribute)),
+      attributes.filter(({ computed }) => computed !== undefined),
+      attributes.filter(({ isReadOnly }) => isReadOnly === true),
+    ].map((chosen) => union(chosen.map(({ attributeName }) => attributeName)))
     while (names.at(-1) === 'never') names.pop()
-    if (cls.isReferenceable) return `${this.use('Class')}<${[union(this.concrete(cls)), ...names].join(', ')}>`
-    return names.length === 0 ? undefined : `${this.use('Embeddable')}<${names.join(', ')}>`
+    if (names.length === 0) return undefined
+    const own = `${this.use('Fields')}<${names.join(', ')}>`
+    return above === undefined || !this.hasInfo(above) ? own : `${own}&${identifier(above.className)}[typeof is]`
+  }
+
+  private hasInfo(cls: SchemaClass): boolean {
+    return this.attributesOf(cls).some((one) => this.isRequired(one) || one.computed !== undefined || one.isReadOnly)
   }
 
   private concrete(cls: SchemaClass): string[] {

@@ -18,7 +18,7 @@ it('writes and checks the classes of files, of a server, and of a store', async 
   expect(await run('schema.do', '-o', 'schema.d.ts')).toMatchObject({ code: 0, stdout: '' })
   const written = readFileSync(join(directory, 'schema.d.ts'), 'utf8')
   expect(written).toContain(
-    "export interface Todo$Task {\n\t[is]: Class<'Todo.Task', 'title'>\n\tisDone: boolean|null\n",
+    "export interface Todo$Task {\n\t$id: Id<'Todo.Task'>\n\t[is]: Fields<'title'>\n\tisDone: boolean|null\n",
   )
   expect((await run('schema.do')).stdout).toBe(written)
 

@@ -1,4 +1,5 @@
 /** TypeScript declarations of a schema: every type and property, names that TypeScript reserves, the same text in any order, and its size. */
+import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { schemaOfSource } from '../../src/schema/scratch-schema.ts'
 import { type DeclarationOptions, declarationsOf } from '../../src/types/declarations.ts'
@@ -33,8 +34,8 @@ const everyType = `UPDATE SCHEMA {
 it('has every type, what a creation must give, and what cannot be written', async () => {
   expect(
     await declared(everyType),
-  ).toBe(`// Written by \`ashlar types\`. Do not edit: run it again after changes of the schema.
-import type { Bytes, Class, Decimal, Embeddable, Entity, Json, Keyed, Many, One, Part, Parts, is } from '@ashlar/client'
+  ).toBe(`/** Written by \`ashlar types\`. Do not edit: run it again after changes of the schema. */
+import type { Bytes, Decimal, Entity, Fields, Id, Json, Keyed, Many, One, Part, Parts, is } from '@ashlar/client'
 
 export interface Schema {
 	Date: Date$
@@ -44,18 +45,18 @@ export interface Schema {
 }
 
 export interface Date$ {
-	[is]: Class<'Date'>
+	$id: Id<'Date'>
 	class: string|null
 }
 
 export interface Shop$Address {
-	[is]: Embeddable<'city'>
+	[is]: Fields<'city'>
 	city: string
 	zip: number|null
 }
 
 export interface Shop$Client extends Shop$Party {
-	[is]: Class<'Shop.Client', 'address'|'name'>
+	$id: Id<'Shop.Client'>
 	kind: 'a'|'it\\'s'
 	nick: string|null
 	orders: Many<Shop$Order, 'client'>
@@ -67,7 +68,8 @@ export interface Shop$Mark {
 }
 
 export interface Shop$Order {
-	[is]: Class<'Shop.Order', 'client'|'keeper'|'number'|'seller', 'count', 'number'>
+	$id: Id<'Shop.Order'>
+	[is]: Fields<'client'|'keeper'|'number'|'seller', 'count', 'number'>
 	at: string|null
 	byName: Keyed<Shop$Client>
 	client: One<Shop$Client, 'orders'>
@@ -89,13 +91,20 @@ export interface Shop$Order {
 }
 
 export interface Shop$Party {
-	[is]: Class<'Shop.Client', 'address'|'name'>
+	$id: Id<'Shop.Client'>
+	[is]: Fields<'address'|'name'>
 	address: Part<Shop$Address>
 	/** Full * / name */
 	name: string
 	size: number|null
 }
 `)
+})
+
+it('has the declarations that the tests of the client compile', async () => {
+  const file = (extension: string) =>
+    readFileSync(new URL(`../../../client/test/typed-schema.${extension}`, import.meta.url), 'utf8')
+  expect(await declared(file('do'))).toBe(file('d.ts'))
 })
 
 it('says with which options of the client values are read', async () => {
@@ -107,15 +116,26 @@ it('says with which options of the client values are read', async () => {
   expect(written).toContain('\tat: Date|null\n\tn: number|bigint|null\n')
 })
 
-it('leaves out what a subclass hides, and classes without a class', async () => {
-  const hiding = 'UPDATE SCHEMA { CREATE CLASS A {x: Integer, y: Integer} CREATE CLASS B SUPERCLASS A {x: String} }'
-  expect(await declared(hiding)).toContain("export interface B extends Omit<A, 'x'> {\n\t[is]: Class<'B'>\n\tx: string")
+it('leaves out what a subclass hides, and adds to what it inherits', async () => {
+  const written = await declared(`UPDATE SCHEMA {
+    CREATE CLASS A {x: Integer{Required}, y: Integer{Required}} CREATE CLASS B SUPERCLASS A {x: String}
+    CREATE CLASS C SUPERCLASS A {z: Integer{Required}} CREATE CLASS D SUPERCLASS C {z: Integer = (1)}
+  }`)
+  expect(written).toContain(
+    "interface B extends Omit<A, 'x'|typeof is> {\n\t$id: Id<'B'>\n\t[is]: Fields<'y'>\n\tx: string|null\n",
+  )
+  expect(written).toContain(
+    "interface C extends A {\n\t$id: Id<'C'|'D'>\n\t[is]: Fields<'z'>&A[typeof is]\n\tz: number\n",
+  )
+  expect(written).toContain("\t[is]: Fields<'x'|'y', 'z'>\n\tz: number|null\n")
   expect(await declared('UPDATE SCHEMA {}')).toContain('\nexport interface Schema {\n}\n')
 })
 
 it('takes at most 0.6 kB for a class of 22 attributes', async () => {
   const names =
-    'title status isOpen price dueAt name amount isPaid weight createdAt city quantity isActive total updatedAt email number isPublic discount endsAt'.split(' ')
+    'title status isOpen price dueAt name amount isPaid weight createdAt city quantity isActive total updatedAt email number isPublic discount endsAt'.split(
+      ' ',
+    )
   const types = ['String', 'Integer', 'Boolean{Required}', 'Decimal{Scale: 2}', 'Instant']
   const classes = Array.from({ length: 100 }, (_, at) => {
     const scalars = names.map((name, column) => `${name}: ${types[column % types.length]}`)
