@@ -4,17 +4,20 @@ import { describe, expect, it } from 'vitest'
 import { openServer } from '../../server/test/unit/open-server.ts'
 import { AshlarClient } from '../src/client.ts'
 import type { Database, NewValues } from '../src/index.ts'
-import { connect, databaseOf } from '../src/index.ts'
+import { connect, databaseOf, load } from '../src/index.ts'
 import type { Schema } from './typed-schema.d.ts'
 
 type Task = Schema['Work.Task']
 
-async function open(): Promise<Database<Schema>> {
+async function serve(): Promise<{ baseUrl: string; db: Database<Schema> }> {
   const { app } = await openServer()
-  const db = connect<Schema>(await app.listen({ host: '127.0.0.1', port: 0 }))
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 })
+  const db = connect<Schema>(baseUrl)
   await db.query(Object.assign([schema], { raw: [schema] }))
-  return db
+  return { baseUrl, db }
 }
+
+const open = async (): Promise<Database<Schema>> => (await serve()).db
 
 const schema = readFileSync(new URL('typed-schema.do', import.meta.url), 'utf8')
 
@@ -248,22 +251,22 @@ describe('writing', () => {
   })
 
   it('loads any number of objects', async () => {
-    const db = await open()
+    const db = databaseOf<Schema, AshlarClient>(new AshlarClient({ baseUrl: (await serve()).baseUrl }))
     const twoDollars = '$\u0024{_0}'
     const texts = [...hostile.filter((text) => text !== twoDollars), '\u0024{1}', '$$\u0024{_0}', '\u0024{_0} ']
     const values = texts.map((title): NewValues<Task> => ({ title, labels: [title], helpers: {} }))
-    expect(await db.load('Work.Task', values)).toMatchObject({ created: texts.length })
+    expect(await load(db, 'Work.Task', values)).toMatchObject({ created: texts.length })
     const rows = await db.find('Work.Task', { select: { title: true, labels: true } })
     expect(rows.map(({ title }) => title)).toEqual(texts)
     expect(rows.map(({ labels: [label] }) => label)).toEqual(texts)
-    const refused = db.load('Work.Task', [{ title: 'A', labels: [twoDollars] }])
+    const refused = load(db, 'Work.Task', [{ title: 'A', labels: [twoDollars] }])
     await expect(refused).rejects.toThrow('load of Work.Task: labels cannot be')
     const two = [
       { text: 'A', code: 1 },
       { text: 'B', code: 1 },
     ]
-    await expect(db.load('Badge', two)).rejects.toMatchObject({ type: 'UniqueViolation' })
-    expect(await db.load('Badge', two.slice(1), { onError: 'skip' })).toMatchObject({ created: 0 })
+    await expect(load(db, 'Badge', two)).rejects.toMatchObject({ type: 'UniqueViolation' })
+    expect(await load(db, 'Badge', two.slice(1), { onError: 'skip' })).toMatchObject({ created: 0 })
   })
 })
 

@@ -1,5 +1,5 @@
 /** The typed interface to a server. */
-import { AshlarClient } from '../client.ts'
+import { DataClient } from '../data-client.ts'
 import type { ConnectOptions, Database } from './database.ts'
 import { databaseOf } from './database-of.ts'
 
@@ -10,5 +10,5 @@ export function connect<S>(
     ? [options?: ConnectOptions<S>]
     : [options: ConnectOptions<S>]
 ): Database<S> {
-  return databaseOf<S, AshlarClient>(new AshlarClient({ ...options, baseUrl }))
+  return databaseOf<S, DataClient>(new DataClient({ ...options, baseUrl }))
 }

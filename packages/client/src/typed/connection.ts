@@ -1,18 +1,9 @@
-/** What the typed interface needs of a database: a client of a server has it, and a database in the same process can have it. */
+/** What the typed interface needs of a client. */
 import type { ChangeRecord } from '../change-types.ts'
 import type { LiveEvent } from '../live-query.ts'
-import type {
-  BulkLine,
-  CallOptions,
-  ChangesOptions,
-  LoadOptions,
-  MatchOptions,
-  TransactionOptions,
-} from '../options.ts'
+import type { CallOptions, ChangesOptions, MatchOptions, TransactionOptions } from '../options.ts'
 import type {
   Attributes,
-  BulkReply,
-  BulkSummary,
   CreateObjectBody,
   ObjectCreated,
   Oid,
@@ -34,8 +25,4 @@ export interface Connection {
     operations: readonly TransactionOperation[],
     options?: TransactionOptions,
   ): Promise<readonly TransactionResult[]>
-  loadObjects(
-    lines: AsyncIterable<BulkLine> | Iterable<BulkLine>,
-    options?: LoadOptions,
-  ): AsyncGenerator<BulkReply | BulkSummary>
 }

@@ -1,15 +1,12 @@
 /** The typed interface over a connection. At run time it knows no schema: what the types have accepted is translated as it is written. */
-import { AshlarRequestError } from '../errors.ts'
 import { LiveRows } from '../live-query.ts'
-import type { CallOptions, ChangesOptions, LoadOptions, MatchOptions, TransactionOptions } from '../options.ts'
-import type { BulkCreation, BulkSummary } from '../wire.ts'
+import type { CallOptions, ChangesOptions, MatchOptions, TransactionOptions } from '../options.ts'
 import type { Connection } from './connection.ts'
 import type { Database } from './database.ts'
 import {
   countStatement,
   type Finding,
   findStatements,
-  isFields,
   templateStatement,
   upsertStatement,
   type Values,
@@ -29,7 +26,7 @@ import {
 type FindOptions = Finding & CallOptions
 type Handle = (step: Step, options?: CallOptions) => unknown
 
-/** Returns the typed interface over a client, or over a database in this process. */
+/** Returns the typed interface over a client, for example an `AshlarClient` with all of its methods. */
 export function databaseOf<S, C extends Connection>(connection: C): Database<S, C> {
   const run: Handle = (step, options) => runStep(connection, step, options)
   const operations = {
@@ -42,8 +39,6 @@ export function databaseOf<S, C extends Connection>(connection: C): Database<S, 
       changes(connection, className, options, onPosition),
     batch: (build: (batch: object) => readonly Step[], options?: TransactionOptions) =>
       batch(connection, build, options),
-    load: (className: string, objects: Iterable<Values> | AsyncIterable<Values>, options?: LoadOptions) =>
-      load(connection, className, objects, options),
     query: (texts: TemplateStringsArray, ...values: unknown[]) => {
       if (!Array.isArray(texts) || !Array.isArray(texts.raw))
         throw new TypeError('query is called with a template: db.query`FROM Task RETURN *`.')
@@ -169,42 +164,6 @@ async function batch(
   )
   const results = await runSteps(connection, steps, options)
   return returned.map((step) => results.get(step))
-}
-
-async function load(
-  connection: Connection,
-  className: string,
-  objects: Iterable<Values> | AsyncIterable<Values>,
-  options: LoadOptions = {},
-): Promise<BulkSummary['summary']> {
-  async function* lines(): AsyncGenerator<BulkCreation> {
-    for await (const values of objects) yield { class: className, attributes: escaped(values, className) as Values }
-  }
-  for await (const reply of connection.loadObjects(lines(), options)) {
-    if ('summary' in reply) return reply.summary
-    if (reply.error !== undefined && options.onError !== 'skip')
-      throw new AshlarRequestError(reply.error.status, reply.error)
-  }
-  throw new TypeError('The load has ended without a summary.')
-}
-
-const referenceText = /^(\$+)\{[A-Za-z_][A-Za-z0-9_-]*\}$/
-
-/** In a line, the text `${a}` refers to another line, and `$${a}` is the text `${a}`, so that no line has the text `$${a}`. */
-function escaped(value: unknown, className: string, attribute = ''): unknown {
-  if (typeof value === 'string') {
-    const dollars = referenceText.exec(value)?.[1]?.length
-    if (dollars === 2)
-      throw new TypeError(
-        `load of ${className}: ${attribute} cannot be '${value}' in a load. Create this object by itself.`,
-      )
-    return dollars === 1 ? `$${value}` : value
-  }
-  if (Array.isArray(value)) return value.map((element) => escaped(element, className, attribute))
-  if (!isFields(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, escaped(inner, className, attribute || name)]),
-  )
 }
 
 /** Changes rows to what the types say: null for references to nothing, and `$id` and `$class` for whole objects. */

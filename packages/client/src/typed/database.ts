@@ -1,15 +1,7 @@
 /** The typed interface: what a schema of `ashlar types` says of classes and attributes holds for every call, and for what it returns. */
 import type { ChangeRecord } from '../change-types.ts'
-import type { AshlarClient } from '../client.ts'
-import type {
-  CallOptions,
-  ChangesOptions,
-  ClientOptions,
-  LoadOptions,
-  MatchOptions,
-  TransactionOptions,
-} from '../options.ts'
-import type { BulkSummary } from '../wire.ts'
+import type { DataClient } from '../data-client.ts'
+import type { CallOptions, ChangesOptions, ClientOptions, MatchOptions, TransactionOptions } from '../options.ts'
 import type { Connection } from './connection.ts'
 import type {
   ChangedValues,
@@ -38,11 +30,11 @@ export interface BatchStep<R> {
   readonly [result]: R
 }
 
-type ClassName<S> = keyof S & string
+export type ClassName<S> = keyof S & string
 type Attribute<T> = Exclude<keyof T & string, '$id'>
 
 /** An abstract class has no objects of its own. */
-type Concrete<S, C extends keyof S> = C & NameOf<S[C]>
+export type Concrete<S, C extends keyof S> = C & NameOf<S[C]>
 
 /** For `find`; `after` is for `find` alone, outside of a batch. Written as one interface, since each that is extended costs the type checker. */
 export interface FindOptions<T, Sel> extends CallOptions {
@@ -147,8 +139,8 @@ export interface TypedChange<T> extends Omit<ChangeRecord, 'class' | 'oid' | 'be
   readonly attributes?: readonly Attribute<T>[]
 }
 
-export interface Database<S, C extends Connection = AshlarClient> extends Operations<S, 'now'> {
-  /** What the database is reached by, with all that the typed interface does not have. */
+export interface Database<S, C extends Connection = DataClient> extends Operations<S, 'now'> {
+  /** The client that sends the requests. */
   readonly client: C
 
   /** Yields page after page of `take` objects, until there are no more. Each page is a request of its own. */
@@ -177,13 +169,6 @@ export interface Database<S, C extends Connection = AshlarClient> extends Operat
     build: (batch: Batch<S>) => R,
     options?: TransactionOptions,
   ): Promise<{ -readonly [K in keyof R]: R[K] extends BatchStep<infer V> ? V : never }>
-
-  /** Creates any number of objects, in several commits. Throws the first failure, unless `onError` is `skip`. */
-  load<N extends ClassName<S>>(
-    className: Concrete<S, N>,
-    objects: AsyncIterable<NewValues<S[N]>> | Iterable<NewValues<S[N]>>,
-    options?: LoadOptions,
-  ): Promise<BulkSummary['summary']>
 
   /** Runs statements of DO, and returns the rows of the last one. The values of the template are parameters, and never become text. */
   query<R = Record<string, unknown>>(texts: TemplateStringsArray, ...values: unknown[]): Promise<R[]>
