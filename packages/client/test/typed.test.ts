@@ -382,6 +382,7 @@ describe('hostile texts', () => {
     await fails({ where: { $or: 'x' } }).toThrow("$or is 'x', not an array")
     await fails({ where: { $or: [1] } }).toThrow('where of Person is 1, not an object of conditions')
     await fails({ where: { name: { $constructor: 1 } } }).toThrow("there is no operator '$constructor'")
+    await expect(db.watch('Person', { after: {} } as never).next()).rejects.toThrow("'after' is for find alone")
     await fails({ after: {} }).toThrow("'after' needs 'orderBy'")
     await fails({ after: {}, orderBy: { name: 'asc' } }).toThrow('the row lacks name')
     expect(() => db.delete('Person', 7 as never)).toThrow('7 is not the OID of an object')

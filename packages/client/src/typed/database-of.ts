@@ -52,10 +52,9 @@ export function databaseOf<S, C extends Connection>(connection: C): Database<S, 
 /** The calls that are one step each. `handle`: runs a step, or collects it for a batch. */
 function operationsWith(handle: Handle): object {
   const query = (className: string, finding: FindOptions, read: (rows: Values[]) => unknown): unknown => {
-    const [statement] = findStatements(className, finding)
-    const { signal, timeoutMs } = finding
+    const { take, signal, timeoutMs } = finding
     return handle(
-      queryStep(statement, (rows) => read(rowsOf(rows, finding))),
+      queryStep(findStatements(className, finding), (rows) => read(rowsOf(rows, finding).slice(0, take))),
       { signal, timeoutMs },
     )
   }
@@ -71,7 +70,7 @@ function operationsWith(handle: Handle): object {
       query(className, { ...options, select, where: { $id: id } }, ([row]) => row ?? null),
     count: (className: string, where?: Values, options?: CallOptions) =>
       handle(
-        queryStep(countStatement(className, where), ([row]) => row?.count),
+        queryStep([countStatement(className, where)], ([row]) => row?.count),
         options,
       ),
     create: (className: string, values: Values, options?: CallOptions) =>
@@ -80,7 +79,7 @@ function operationsWith(handle: Handle): object {
       handle(createManyStep(className, values), options),
     upsert: (className: string, key: readonly string[], values: Values, options?: CallOptions) =>
       handle(
-        queryStep(upsertStatement(className, key, values), ([row]) => row?.__identifier__),
+        queryStep([upsertStatement(className, key, values)], ([row]) => row?.__identifier__),
         options,
       ),
     update: (_: string, id: unknown, values: Values, options?: MatchOptions) =>
@@ -120,7 +119,8 @@ async function* watch(
   className: string,
   finding: FindOptions = {},
 ): AsyncGenerator<readonly Values[], void> {
-  const { signal, timeoutMs } = finding
+  const { signal, timeoutMs, after } = finding
+  if (after !== undefined) throw new TypeError(`watch of ${className}: 'after' is for find alone.`)
   const [{ text, parameters }] = findStatements(className, finding)
   const live = new LiveRows<Values>()
   let isChanged = true

@@ -36,7 +36,7 @@ type Attribute<T> = Exclude<keyof T & string, '$id'>
 /** An abstract class has no objects of its own. */
 export type Concrete<S, C extends keyof S> = C & NameOf<S[C]>
 
-/** For `find`; `after` is for `find` alone, outside of a batch. Written as one interface, since each that is extended costs the type checker. */
+/** Written as one interface, since each that is extended costs the type checker. */
 export interface FindOptions<T, Sel> extends CallOptions {
   /** What to read of each object; by default everything but computed attributes. */
   readonly select?: Sel & Only<T, Sel>

@@ -71,12 +71,14 @@ export function deleteStep(id: unknown, options: MatchOptions = {}): Step {
   return new Step([{ kind: 'delete', oid: oidOf(id), ...matchOf(options) }], () => undefined)
 }
 
-export function queryStep({ text, parameters }: Statement, read: (rows: Values[]) => unknown): Step {
+/** `read` gets the rows of all statements. */
+export function queryStep(statements: readonly Statement[], read: (rows: Values[]) => unknown): Step {
   const creations = new Creations()
-  const statement = { text, parameters: creations.attributesOf(parameters) }
-  return new Step([...creations.operations, { kind: 'query', statement }], (replies) =>
-    read(replies.at(-1) as Values[]),
-  )
+  const queries = statements.map(({ text, parameters }) => {
+    return { kind: 'query', statement: { text, parameters: creations.attributesOf(parameters) } } as const
+  })
+  const readAll = (replies: readonly unknown[]): unknown => read(replies.slice(-queries.length).flat() as Values[])
+  return new Step([...creations.operations, ...queries], readAll)
 }
 
 function matchOf({ ifMatch }: MatchOptions): { readonly ifMatch?: string } {
