@@ -145,10 +145,23 @@ type OnlyIn<V, S> = V extends Structured
   : V extends null
     ? never
     : true
-type OnlyKeys<T, W> = { readonly [K in keyof W]: K extends keyof T | keyof Conditions<T> ? unknown : NoAttribute<T, K> }
+type OnlyKeys<T, W> = {
+  readonly [K in keyof W]: K extends keyof T
+    ? W[K] extends Filter<T[K]>
+      ? unknown
+      : WrongValue<T, K>
+    : K extends keyof Conditions<T>
+      ? unknown
+      : NoAttribute<T, K>
+}
 
 /** The message of a refusal: the class has no such attribute. */
 interface NoAttribute<Class, Name> {
+  readonly $refused: [Class, Name]
+}
+
+/** The message of a refusal: the attribute has no such values. */
+interface WrongValue<Class, Name> {
   readonly $refused: [Class, Name]
 }
 
