@@ -1,10 +1,10 @@
 /** What the type checker refuses of calls of the typed interface, with a message that says why, and what it accepts. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
@@ -33,6 +33,7 @@ const task = '3-4-1-1' as Id<'Work.Task'>
 /** Returns the first line of each error by the number of the snippet. All of them are one program. */
 function errorsOf(snippets: readonly string[]): (string | undefined)[] {
   const folder = mkdtempSync(join(tmpdir(), 'typing-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   cpSync(join(root, 'packages/client/test/typed-schema.d.ts'), join(folder, 'schema.d.ts'))
