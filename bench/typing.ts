@@ -197,20 +197,23 @@ async function completions(
   return { median: times[Math.floor(times.length / 2)] ?? 0, most: times.at(-1) ?? 0 }
 }
 
-/** Microseconds for a call of an average shape that has been made before. */
+/** Microseconds of CPU for a call of a shape that has been made before: the best of five runs. */
 function translation(): number {
-  const call = (title: string): unknown =>
+  const call = (owner: string): unknown =>
     findStatements('Task', {
       select: { title: true, project: { name: true }, tags: { label: true, $orderBy: { label: 'asc' }, $take: 3 } },
-      where: { status: 'open', project: { owner: title }, due: { $lt: '2026-07-01T00:00:00Z' } },
+      where: { status: 'open', project: { owner }, due: { $lt: '2026-07-01T00:00:00Z' } },
       orderBy: { due: 'asc' },
       take: 20,
     })
-  const rounds = 200_000
-  for (let round = 0; round < rounds; round++) call('3-3-1-1')
-  const start = performance.now()
-  for (let round = 0; round < rounds; round++) call('3-3-1-1')
-  return ((performance.now() - start) * 1_000) / rounds
+  const calls = 200_000
+  const runs = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage()
+    for (let nth = 0; nth < calls; nth++) call('3-3-1-1')
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / calls
+  })
+  return Math.min(...runs)
 }
 
 async function bundleBytes(): Promise<number> {

@@ -79,16 +79,14 @@ export function templateStatement(texts: readonly string[], values: readonly unk
 }
 
 class Parameters {
-  readonly values: Record<string, unknown>
-  private count: number
-
-  constructor(values: Values = {}) {
-    this.values = { ...values }
-    this.count = Object.keys(values).length
-  }
+  readonly values: Record<string, unknown> = {}
+  private count = 0
 
   copy(): Parameters {
-    return new Parameters(this.values)
+    const copy = new Parameters()
+    Object.assign(copy.values, this.values)
+    copy.count = this.count
+    return copy
   }
 
   /** Returns the text that stands for the value. */
@@ -107,8 +105,16 @@ function classText(name: string): string {
   return `\`${name.replaceAll('.', '`.`')}\``
 }
 
+/** Names that have been checked, in backquotes: most of the time of a translation would be for checking them again. */
+const checkedNames = new Map<string, string>()
+const checkedNamesMax = 10_000
+
 function attribute(name: string, owner: string): string {
+  const known = checkedNames.get(name)
+  if (known !== undefined) return known
   if (!attributeName.test(name)) throw new TypeError(`${shown(name)} is not the name of an attribute of ${owner}.`)
+  if (checkedNames.size >= checkedNamesMax) checkedNames.clear()
+  checkedNames.set(name, `\`${name}\``)
   return `\`${name}\``
 }
 
@@ -176,19 +182,21 @@ function comparison(value: unknown, path: string, parameters: Parameters, owner:
   return isFields(value) ? conditions(value, path, parameters, owner) : `${path} = ${parameters.add(value)}`
 }
 
-const symbols: Readonly<Record<string, string>> = {
-  $in: 'IN',
-  $lt: '<',
-  $lte: '<=',
-  $gt: '>',
-  $gte: '>=',
-  $contains: 'CONTAINS',
-  $like: 'LIKE',
-  $ilike: 'ILIKE',
-}
+const symbols: ReadonlyMap<string, string> = new Map([
+  ['$in', 'IN'],
+  ['$lt', '<'],
+  ['$lte', '<='],
+  ['$gt', '>'],
+  ['$gte', '>='],
+  ['$contains', 'CONTAINS'],
+  ['$like', 'LIKE'],
+  ['$ilike', 'ILIKE'],
+])
 
 function operation(name: string, value: unknown, path: string, parameters: Parameters, owner: string): string {
   const subject = path === '' ? '$$ID' : path
+  const symbol = symbols.get(name)
+  if (symbol !== undefined) return `${subject} ${symbol} ${parameters.add(value)}`
   const inner = (): string => conditions(value, '', parameters, owner)
   switch (name) {
     case '$id':
@@ -214,9 +222,7 @@ function operation(name: string, value: unknown, path: string, parameters: Param
     case '$none':
       return `NOT (${subject} ANY (${inner()}))`
   }
-  const symbol = Object.hasOwn(symbols, name) ? symbols[name] : undefined
-  if (symbol === undefined) throw new TypeError(`where of ${owner}: there is no operator ${shown(name)}.`)
-  return `${subject} ${symbol} ${parameters.add(value)}`
+  throw new TypeError(`where of ${owner}: there is no operator ${shown(name)}.`)
 }
 
 function several(name: string, value: unknown, path: string, parameters: Parameters, owner: string): string {
@@ -242,14 +248,17 @@ function sorted(orderBy: unknown, owner: string): readonly Order[] {
 
 function ordersOf(orderBy: unknown, path: string, names: readonly string[], owner: string): readonly Order[] {
   if (!isFields(orderBy)) throw new TypeError(`orderBy of ${owner} is ${shown(orderBy)}, not an object of attributes.`)
-  return Object.keys(orderBy).flatMap((name) => {
+  const orders: Order[] = []
+  for (const name of Object.keys(orderBy)) {
     const order = orderBy[name]
     const inner = [...names, name]
     const subject = name === '$id' ? path || '$$ID' : joined(path, attribute(name, owner))
-    if (order === 'asc' || order === 'desc') return [{ path: subject, isDescending: order === 'desc', names: inner }]
-    if (isFields(order)) return ordersOf(order, subject, inner, name)
-    throw new TypeError(`orderBy of ${owner}: '${name}' is ${shown(order)}, not 'asc' or 'desc'.`)
-  })
+    if (order === 'asc' || order === 'desc')
+      orders.push({ path: subject, isDescending: order === 'desc', names: inner })
+    else if (isFields(order)) orders.push(...ordersOf(order, subject, inner, name))
+    else throw new TypeError(`orderBy of ${owner}: '${name}' is ${shown(order)}, not 'asc' or 'desc'.`)
+  }
+  return orders
 }
 
 function orderText(orders: readonly Order[]): string {
