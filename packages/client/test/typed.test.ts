@@ -1,5 +1,6 @@
 /** The typed interface against a real server: each call, hostile texts in values and in names, and pages in every order. */
 import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openServer } from '../../server/test/unit/open-server.ts'
 import { AshlarClient } from '../src/client.ts'
@@ -267,6 +268,8 @@ describe('writing', () => {
     ]
     await expect(load(db, 'Badge', two)).rejects.toMatchObject({ type: 'UniqueViolation' })
     expect(await load(db, 'Badge', two.slice(1), { onError: 'skip' })).toMatchObject({ created: 0 })
+    const silent = databaseOf<Schema, AshlarClient>({ loadObjects: async function* () {} } as never)
+    await expect(load(silent, 'Badge', two)).rejects.toThrow('has ended without a summary')
   })
 })
 
@@ -366,6 +369,9 @@ describe('hostile texts', () => {
       await refused(() => calls.upsert(`Task ${name}`, ['a'], {}))
     }
     expect(requests).toEqual([])
+    // More names than are kept as checked ones.
+    for (let at = 0; at <= 10_000; at++) await calls.count('Task', { [`a${at}`]: 1 })
+    expect(requests).toHaveLength(10_001)
   })
 
   it('are refused wherever an order, a selection or a condition stands', async () => {
@@ -482,4 +488,54 @@ describe('pages', () => {
     expect(await db.find('Work.Task', { ...options, after: all.at(-1) })).toEqual([])
     expect(await db.find('Work.Task', { orderBy: { points: 'asc' }, after: undefined })).toHaveLength(35)
   })
+
+  it('of any rows and orders are those of a simple model', async () => {
+    const db = await open()
+    const direction = fc.constantFrom('asc' as const, 'desc' as const)
+    const given = fc.record({
+      rows: fc.array(
+        fc.record({
+          title: fc.constantFrom('a', 'b', 'B', '😀', '￿'),
+          points: fc.constantFrom(null, -1, 0, 7),
+          rank: fc.constantFrom(null, -0.5, 0.1, 1e21),
+          isUrgent: fc.constantFrom(null, true, false),
+        }),
+        { maxLength: 12 },
+      ),
+      names: fc.shuffledSubarray(['title', 'points', 'rank', 'isUrgent'] as const, { minLength: 1 }),
+      directions: fc.tuple(direction, direction, direction, direction),
+      take: fc.integer({ min: 1, max: 5 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(given, async ({ rows, names, directions, take }) => {
+        await db.query`DELETE Work.Task`
+        const ids = await db.createMany('Work.Task', rows)
+        const orderBy = Object.fromEntries(names.map((name, at) => [name, directions[at] ?? 'asc']))
+        const expected = rows
+          .map((row, at) => ({ ...row, $id: ids[at] as (typeof ids)[number] }))
+          .map((row, at) => ({ row, at }))
+          .sort((one, other) => {
+            for (const [name, direction] of Object.entries(orderBy)) {
+              const order = compared(one.row[name as 'title'], other.row[name as 'title'])
+              if (order !== 0) return direction === 'asc' ? order : -order
+            }
+            return one.at - other.at
+          })
+          .map(({ row }) => row)
+        const found: unknown[] = []
+        const select = { title: true, points: true, rank: true, isUrgent: true } as const
+        for await (const page of db.pages('Work.Task', { select, orderBy, take })) found.push(...page)
+        expect(found).toEqual(expected)
+      }),
+      { numRuns: Math.ceil(100 * Number(process.env.ASHLAR_RUNS ?? 1)) },
+    )
+  })
 })
+
+/** Nulls are the greatest values, and texts are compared by code points. */
+function compared(one: unknown, other: unknown): number {
+  if (one === other) return 0
+  if (one === null || other === null) return one === null ? 1 : -1
+  const [left, right] = [one, other].map((value) => (typeof value === 'string' ? value.codePointAt(0) : Number(value)))
+  return Number(left) < Number(right) ? -1 : 1
+}

@@ -1,9 +1,11 @@
-/** What the type checker refuses of calls of the typed interface, with a message that says why, and what it accepts. */
+/** What the type checker refuses of calls of the typed interface, with a message that says why; and its size in a web page. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
 import { expect, it, onTestFinished } from 'vitest'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -147,4 +149,14 @@ it('refuses what does not fit the schema', () => {
   })
   expect(untold).toEqual([])
   expect(wrong.length).toBeGreaterThanOrEqual(40)
+})
+
+it('takes at most 10 kB in a web page, and nothing where it is not used', async () => {
+  const bytesOf = async (contents: string): Promise<number> => {
+    const stdin = { contents, resolveDir: join(root, 'packages/client/src') }
+    const { outputFiles } = await build({ stdin, bundle: true, minify: true, write: false, format: 'esm' })
+    return gzipSync(outputFiles[0]?.contents ?? '').length
+  }
+  expect(await bytesOf("export { connect } from './index.ts'")).toBeLessThan(10_000)
+  expect(await bytesOf("export { LiveRows } from './index.ts'")).toBeLessThan(600)
 })
