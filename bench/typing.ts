@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import type { SchemaClass } from '../packages/cli/src/schema/schema-state.ts'
+import type { ListedClass } from '../packages/cli/src/schema/schema-state.ts'
 import { declarationsOf } from '../packages/cli/src/types/declarations.ts'
 import { findStatements } from '../packages/client/src/typed/statement.ts'
 
@@ -20,7 +20,7 @@ const client = join(root, 'packages/client/dist/index')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
 /** 18 scalars, an embedded object, a list, a reference and a list of references; four of five classes have a superclass. */
-function classesOf(count: number): SchemaClass[] {
+function classesOf(count: number): ListedClass[] {
   const scalars = ['string', 'integer', 'boolean', 'datetime', 'decimal', 'real']
   const embedded = ['city', 'street'].map((attributeName) => ({ attributeName, logicalType: 'string' }))
   const address = {
@@ -30,7 +30,7 @@ function classesOf(count: number): SchemaClass[] {
     attributes: embedded,
     properties: {},
   }
-  const classes = Array.from({ length: count }, (_, at): SchemaClass => {
+  const classes = Array.from({ length: count }, (_, at): ListedClass => {
     const own = Array.from({ length: 18 }, (_, column) => ({
       attributeName: `c${at}_a${column}`,
       logicalType: scalars[column % scalars.length] ?? 'string',

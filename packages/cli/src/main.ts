@@ -10,7 +10,7 @@ async function main(): Promise<void> {
   // With a low limit, the server may start and then wait forever for a worker that cannot receive messages.
   if (process.platform === 'linux' && openFilesOfLinux() < openFilesMin) throw new Error('too few open files')
   // Imported late, so that a failure can be reported in one sentence: Node's own errors blame an arbitrary file.
-  const { run } = await import('./program/run.ts')
+  const { runProgram: run } = await import('./program/run.ts')
   await run(process.argv.slice(2))
 }
 

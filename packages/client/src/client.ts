@@ -17,7 +17,7 @@ import type {
 } from './options.ts'
 import { readBytes } from './rows.ts'
 import { SecurityClient } from './security-client.ts'
-import { pause, type Sending, Transport } from './transport.ts'
+import { delayUnlessAborted, type Sending, Transport } from './transport.ts'
 import type {
   BulkReply,
   BulkSummary,
@@ -338,7 +338,7 @@ async function alterationEnd(
     const { progress, failure } = validation
     if (failure !== undefined) throw new AshlarRequestError(409, failure as Partial<Problem>)
     if (progress !== undefined) onProgress?.(progress)
-    await pause(delayMs, signal)
+    await delayUnlessAborted(delayMs, signal)
   }
 }
 

@@ -22,7 +22,10 @@ export class JsonText {
 const markedText = new RegExp(`"${marker}#(\\d+)"`, 'g')
 
 /** Writes a bigint as a number with all digits. Throws RangeError for an invalid Date, which JSON.stringify would write as null. */
-export function toJson(body: unknown, replace?: (holder: unknown, name: string, value: string) => string): string {
+export function stringifyBody(
+  body: unknown,
+  replace?: (holder: unknown, name: string, value: string) => string,
+): string {
   let hasBigints = false
   const texts: string[] = []
   const text = JSON.stringify(body, function (this: Readonly<Record<string, unknown>>, name: string, value: unknown) {

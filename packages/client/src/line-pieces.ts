@@ -1,6 +1,6 @@
 /** Joins the lines of a load into pieces, which are sent one at a time. */
 
-export interface Piece {
+export interface LineChunk {
   /** Complete lines, each with its newline. */
   readonly text: string
   /** There are no further lines. */
@@ -29,7 +29,7 @@ export class LinePieces<T> {
   }
 
   /** Call again only after the previous promise has resolved. Rejects with the errors of the values. */
-  next(): Promise<Piece> {
+  next(): Promise<LineChunk> {
     return new Promise((resolve, reject) => {
       let text = ''
       let timer: ReturnType<typeof setTimeout> | undefined

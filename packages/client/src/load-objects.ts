@@ -1,5 +1,5 @@
 /** Bulk loads: one streamed request, or where request bodies cannot be streamed, one request for each chunk of lines. */
-import { toJson } from './json.ts'
+import { stringifyBody } from './json.ts'
 import { LinePieces, streamOfLines } from './line-pieces.ts'
 import type { BulkLine, LoadOptions } from './options.ts'
 import { readRows } from './rows.ts'
@@ -30,7 +30,7 @@ async function* loadByStream(transport: Transport, lines: Lines, options: LoadOp
     failure = { error }
   }
   try {
-    const stream = streamOfLines(lines, (line) => toJson(line), ending.signal, onFailure)
+    const stream = streamOfLines(lines, (line) => stringifyBody(line), ending.signal, onFailure)
     yield* send(transport, stream, options)
   } catch (error) {
     throw failure === undefined ? error : failure.error
@@ -89,7 +89,7 @@ class Names {
   toLine(line: BulkLine): string {
     this.lines++
     if (line.id !== undefined) this.nameOf.set(this.lines, line.id)
-    return toJson(line, (holder, name, value) => {
+    return stringifyBody(line, (holder, name, value) => {
       if (!value.includes('${')) return value
       const [, uri = '', id = ''] = /^(\/v1\/object\/)?\$\{([\w-]+)\}$/.exec(value) ?? []
       const oid = this.oids.get(id)

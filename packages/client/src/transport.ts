@@ -1,7 +1,7 @@
 /** Sends requests with headers, retries and time limits, and throws the client's errors. */
 import { AshlarConnectionError, AshlarTimeoutError, mayBeDone, readError } from './errors.ts'
 import { newIdempotencyKey } from './idempotency-key.ts'
-import { parseExactly, reviveDates, toJson } from './json.ts'
+import { parseExactly, reviveDates, stringifyBody } from './json.ts'
 import type { CallOptions, ClientOptions, FetchBody, FetchInit, FetchResponse } from './options.ts'
 import { connectionFailure, failureCode, retryDelayMs } from './retry.ts'
 
@@ -108,7 +108,7 @@ export class Transport {
         const failure = isLate ? new AshlarConnectionError(error.url, error.message) : error
         const delayMs = this.delayMs(true, failure, Math.min(failures++, failuresMax))
         if (delayMs === undefined) throw error
-        await pause(delayMs, signal)
+        await delayUnlessAborted(delayMs, signal)
       }
     }
   }
@@ -137,7 +137,7 @@ export class Transport {
         signal?.throwIfAborted()
         const delayMs = attempt < repetitionsMax ? this.delayMs(isSafe, error, attempt) : undefined
         if (delayMs === undefined) throw this.explained(error, `${method} ${path}`, attempt + 1)
-        await pause(delayMs, signal)
+        await delayUnlessAborted(delayMs, signal)
       }
     }
   }
@@ -198,7 +198,7 @@ export class Transport {
     signal: AbortSignal | undefined,
   ): FetchInit {
     const authorization = this.authorization()
-    const sent = lines ?? (body === undefined ? undefined : toJson(body))
+    const sent = lines ?? (body === undefined ? undefined : stringifyBody(body))
     return {
       method,
       headers: {
@@ -256,7 +256,7 @@ function checkTimeout(timeoutMs: number | undefined): void {
 }
 
 /** Throws the reason of the signal when it is aborted. */
-export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function delayUnlessAborted(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer)

@@ -17,7 +17,7 @@ import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion
 import type { SchemaReport } from './ddl/schema-report.ts'
 import { AshlarError } from './errors.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
-import { type Condition, checkCondition } from './objects/condition.ts'
+import { checkCondition, type TagCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
 import { deleteObject, tryDeletion } from './objects/delete.ts'
 import type { DeletionReport } from './objects/deletion-report.ts'
@@ -279,7 +279,7 @@ export class DatabaseOperations {
    * the commit; for a single read the caller checks it. Throws MalformedOid, ObjectNotFound, and PreconditionFailed in a transaction. `watch` lets
    * reads of objects with very many links yield.
    */
-  readObject(oid: string, condition?: Condition, watch?: SliceWatch): Awaitable<Buffer> {
+  readObject(oid: string, condition?: TagCondition, watch?: SliceWatch): Awaitable<Buffer> {
     const parsed = checkedOid(oid)
     const read = (snapshot: Snapshot, catalog: Catalog): Awaitable<Buffer> => {
       return readObject(snapshot, catalog, parsed, this.scope, watch)
@@ -294,7 +294,7 @@ export class DatabaseOperations {
     oid: string,
     attributes: Attributes,
     className?: string,
-    condition?: Condition,
+    condition?: TagCondition,
     client?: TransactionClient,
   ): Promise<void> {
     return this.changeObject(oid, condition, 'update', client, (unit, parsed) => {
@@ -303,13 +303,13 @@ export class DatabaseOperations {
   }
 
   /** Like `updateObject`. */
-  deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
+  deleteObject(oid: string, condition?: TagCondition, client?: TransactionClient): Promise<void> {
     return this.changeObject(oid, condition, 'delete', client, (unit, parsed) => deleteObject(unit, { oid: parsed }))
   }
 
   private changeObject(
     oid: string,
-    condition: Condition | undefined,
+    condition: TagCondition | undefined,
     action: 'update' | 'delete',
     client: TransactionClient | undefined,
     change: (unit: UnitOfWork, oid: Oid) => Promise<void>,
@@ -324,7 +324,7 @@ export class DatabaseOperations {
   }
 
   /** Reports what `deleteObject` would delete and clear, or its refusal, without executing it. */
-  previewObjectDeletion(oid: string, condition?: Condition, client?: TransactionClient): Promise<DeletionReport> {
+  previewObjectDeletion(oid: string, condition?: TagCondition, client?: TransactionClient): Promise<DeletionReport> {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
     const tried = async (unit: UnitOfWork): Promise<DeletionReport> => {

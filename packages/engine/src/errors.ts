@@ -196,3 +196,10 @@ export function assert(condition: unknown, promise: string): asserts condition {
 export function unreachable(promise: string): never {
   throw new AssertionFailed(promise)
 }
+
+const excerptCharactersMax = 60
+
+/** Shortens a name sent by a client for messages. */
+export function truncateForMessage(text: string): string {
+  return text.length > excerptCharactersMax ? `${text.slice(0, excerptCharactersMax)}…` : text
+}

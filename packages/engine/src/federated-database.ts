@@ -14,7 +14,7 @@ import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
 import { ChangeFeed } from './changes/change-feed.ts'
 import { ChangeWaiters } from './changes/change-waiters.ts'
-import type { Following } from './changes/following.ts'
+import type { ChangeFollowing } from './changes/following.ts'
 import { LiveQuery } from './changes/live-query.ts'
 import { LogRemoval, type LogSize } from './changes/log-removal.ts'
 import { RestrictedRuns } from './changes/restricted-runs.ts'
@@ -123,7 +123,7 @@ export interface Statistics {
 }
 
 /** Counters and gauges of one process. */
-export interface Counts {
+export interface DatabaseCounts {
   readonly commits: Readonly<CommitCounts>
   /** Plans of statements and expressions found in the cache, and plans made. */
   readonly plansReused: number
@@ -361,7 +361,7 @@ export class FederatedDatabase extends CallerOperations {
   }
 
   /** The changes visible to a caller (contract 9.4.14); all of them without a policy. */
-  following(policy?: AccessPolicy): Following {
+  following(policy?: AccessPolicy): ChangeFollowing {
     const { waiters } = this
     if (policy === undefined || isUnrestricted(policy))
       return { changes: this.changes, waiters, liveQuery: (request) => this.liveQuery(request) }
@@ -486,7 +486,7 @@ export class FederatedDatabase extends CallerOperations {
   }
 
   /** Counters of this process since opening, and current gauges. Synchronous, without reads. */
-  counts(): Counts {
+  counts(): DatabaseCounts {
     const { store, resources, builds, database } = this
     return {
       commits: store.counts ?? newCommitCounts(),

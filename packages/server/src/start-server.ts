@@ -27,7 +27,7 @@ import { CertificateScheme } from './security/certificates.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
 import type { CachedCallers } from './security/known-callers.ts'
 import { RoleWarnings } from './security/role-warnings.ts'
-import { type CustomRoles, type Grant, isRole, readGrant } from './security/roles.ts'
+import { type CustomRoles, isRole, type RoleGrant, readGrant } from './security/roles.ts'
 import { Security } from './security/security.ts'
 import { hasSecurityClasses, SecurityDatabase } from './security/security-database.ts'
 import { threadProgram } from './thread-program.ts'
@@ -263,7 +263,7 @@ function certificateScheme({ name, users, roles }: CertificatesConfig, logger: L
 }
 
 interface ReadRoles extends Pick<ConfiguredScheme, 'checkRoles'> {
-  readonly grants: Readonly<Record<string, readonly Grant[]>>
+  readonly grants: Readonly<Record<string, readonly RoleGrant[]>>
 }
 
 function readRoles(

@@ -3,7 +3,7 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import type { AshlarClient } from '@ashlar/client'
 import type { CommandContext } from '../connection/command-context.ts'
 import { usageError } from '../errors/command-error.ts'
-import { Progress } from '../output/progress.ts'
+import { ProgressLine } from '../output/progress.ts'
 import { numberText } from '../output/texts.ts'
 import { internalNamespace } from '../schema/schema-state.ts'
 
@@ -47,7 +47,7 @@ export async function runBench(
   const readsPercent = numberOf('--reads', options.reads ?? '90', 0, 100)
   const className = `${internalNamespace}.Bench${Date.now()}`
   await client.createClasses([{ className, isReferenceable: true, attributes }])
-  const progress = new Progress({ unit: 'requests', isQuiet: output.hidesProgress })
+  const progress = new ProgressLine({ unit: 'requests', isQuiet: output.hidesProgress })
   try {
     signal.throwIfAborted()
     const objects = Array.from({ length: objectsAtStart }, (_, key) => ({

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { IndexRecord, IndexRequest } from '@ashlar/client'
 import type { CommandContext } from '../connection/command-context.ts'
 import { conflictError, interruptedError } from '../errors/command-error.ts'
-import { Progress } from '../output/progress.ts'
+import { ProgressLine } from '../output/progress.ts'
 import { numberText } from '../output/texts.ts'
 
 interface CreateOptions {
@@ -38,7 +38,7 @@ function stateText({ state, progress, failure }: IndexRecord): string {
 }
 
 /** Waits for the build, which the server continues if the command is interrupted. */
-export async function createIndex(
+export async function createIndexCommand(
   context: CommandContext,
   [name, indexedClass, attributes]: readonly [string, string, readonly string[]],
   options: CreateOptions,
@@ -55,7 +55,7 @@ export async function createIndex(
 
 /** Waits for the index to be built; removes it if the build fails. Throws CommandError, also after Ctrl-C, when the build continues. */
 export async function builtIndex({ client, signal, output }: CommandContext, name: string): Promise<IndexRecord> {
-  const progress = new Progress({ unit: 'objects', isQuiet: output.hidesProgress })
+  const progress = new ProgressLine({ unit: 'objects', isQuiet: output.hidesProgress })
   try {
     for (;;) {
       const record = await client.getIndex(name)
@@ -74,7 +74,7 @@ export async function builtIndex({ client, signal, output }: CommandContext, nam
   }
 }
 
-export async function dropIndex({ client, output }: CommandContext, [name]: readonly [string]): Promise<void> {
+export async function dropIndexCommand({ client, output }: CommandContext, [name]: readonly [string]): Promise<void> {
   await client.deleteIndex(name)
   await output.result({ dropped: name }, () => [`Dropped index ${name}.`])
 }

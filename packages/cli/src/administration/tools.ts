@@ -1,6 +1,6 @@
 /** `ashlar tool`: the administrative tools of a server. */
 import type { ToolRecord } from '@ashlar/client'
-import { didYouMean } from '@ashlar/server/shared'
+import { suggestSetting } from '@ashlar/server/shared'
 import type { CommandContext } from '../connection/command-context.ts'
 import { CommandError, notFoundError, usageError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
@@ -24,7 +24,7 @@ export async function runTool(
   const tools = await client.listTools()
   const tool = tools.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase())
   if (tool === undefined) {
-    const near = didYouMean(
+    const near = suggestSetting(
       name,
       tools.map((candidate) => candidate.name),
     )
@@ -43,7 +43,7 @@ function flagOf(tool: ToolRecord, word: string): [string, string | number | bool
   const [, name = '', , value] = /^([^=]+)(=(.*))?$/s.exec(word) ?? []
   const flag = tool.flags.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase())
   if (flag === undefined) {
-    const near = didYouMean(
+    const near = suggestSetting(
       name,
       tool.flags.map((candidate) => candidate.name),
     )

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { AshlarClient } from '@ashlar/client'
 import { CommandError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
-import { unreadable } from '../errors/file-errors.ts'
+import { unreadableFileError } from '../errors/file-errors.ts'
 import { parseExactly } from '../output/exact-json.ts'
 import type { CommandRun } from '../output/run-command.ts'
 import type { Connection } from './connection.ts'
@@ -30,7 +30,7 @@ function readFile(file: string | number, what: string, exitCode: number = exitCo
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    throw unreadable(what, error)
+    throw unreadableFileError(what, error)
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -40,7 +40,7 @@ function readFile(file: string | number, what: string, exitCode: number = exitCo
 }
 
 /** `what`: the source, for messages. `exitCode`: of a text that is not data, such as a mapping. */
-export function parseInput(text: string, what: string, exitCode: number = exitCodes.invalid): unknown {
+export function parseJsonInput(text: string, what: string, exitCode: number = exitCodes.invalid): unknown {
   if (text.trim() === '') throw new CommandError(exitCode, `${what} is empty, where JSON is expected.`)
   try {
     return parseExactly(text)

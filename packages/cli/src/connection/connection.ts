@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { AshlarClient, type ClientOptions } from '@ashlar/client'
 import { clientVariables, splitValues } from '@ashlar/server/shared'
 import { usageError } from '../errors/command-error.ts'
-import { unreadable } from '../errors/file-errors.ts'
+import { unreadableFileError } from '../errors/file-errors.ts'
 import { httpFetch } from './http-fetch.ts'
 import { type Profile, profileFile, readProfile } from './profile.ts'
 
@@ -124,6 +124,6 @@ function readText(file: string, option: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw unreadable(`The file ${file} of ${option}`, error)
+    throw unreadableFileError(`The file ${file} of ${option}`, error)
   }
 }

@@ -2,9 +2,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { clientVariables, didYouMean } from '@ashlar/server/shared'
+import { clientVariables, suggestSetting } from '@ashlar/server/shared'
 import { usageError } from '../errors/command-error.ts'
-import { unreadable } from '../errors/file-errors.ts'
+import { unreadableFileError } from '../errors/file-errors.ts'
 
 export interface Profile {
   readonly url?: string
@@ -41,7 +41,7 @@ export function readProfile(file: string, name: string | undefined): Profile {
   if (chosen === undefined) return {}
   const profile = profiles[chosen]
   if (profile === undefined)
-    throw usageError(`${file} has no profile ${chosen}.${didYouMean(chosen, Object.keys(profiles))}`)
+    throw usageError(`${file} has no profile ${chosen}.${suggestSetting(chosen, Object.keys(profiles))}`)
   return profile
 }
 
@@ -71,7 +71,7 @@ function fileOf(text: string, file: string): ProfileFile {
 function profileOf(record: Readonly<Record<string, unknown>>, place: string): Profile {
   for (const [field, value] of Object.entries(record)) {
     if (!(fields as readonly string[]).includes(field))
-      throw usageError(`${place}: ${field} is not known.${didYouMean(field, fields)}`)
+      throw usageError(`${place}: ${field} is not known.${suggestSetting(field, fields)}`)
     if (typeof value !== 'string') throw usageError(`${place}: ${field} must be a string.`)
   }
   return record
@@ -89,7 +89,7 @@ function readIfExists(file: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw unreadable(`The profile file ${file}`, error)
+    throw unreadableFileError(`The profile file ${file}`, error)
   }
 }
 

@@ -4,7 +4,7 @@ import type { ExportOptions } from '@ashlar/client'
 import type { CommandContext } from '../connection/command-context.ts'
 import { type CommandError, interruptedError, usageError } from '../errors/command-error.ts'
 import { defined } from '../output/defined.ts'
-import { Progress } from '../output/progress.ts'
+import { ProgressLine } from '../output/progress.ts'
 
 interface Options {
   readonly query?: string
@@ -65,7 +65,7 @@ export async function exportData(
   }
   const names = columns?.split(',')
   const request = defined({ signal, class: className, query, format, columns: names, escapeFormulas, after })
-  const progress = new Progress({ unit: 'bytes', isQuiet: output.hidesProgress || output.terminal !== undefined })
+  const progress = new ProgressLine({ unit: 'bytes', isQuiet: output.hidesProgress || output.terminal !== undefined })
   let bytes = 0
   try {
     for await (const chunk of client.export(request)) {

@@ -1,6 +1,6 @@
 /** `ashlar get|create|update|delete`: objects by their OIDs. */
 import type { Attributes, CreateObjectBody, ObjectRepresentation } from '@ashlar/client'
-import { type CommandContext, parseInput, readInput, readInputFile } from '../connection/command-context.ts'
+import { type CommandContext, parseJsonInput, readInput, readInputFile } from '../connection/command-context.ts'
 import { CommandError, invalidInput, usageError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
 import { stringifyExactly } from '../output/exact-json.ts'
@@ -66,7 +66,7 @@ export async function createObjects(
   await output.data(created, () => created.map(({ __identifier__ }) => __identifier__))
 }
 
-export async function updateObject(
+export async function updateObjectCommand(
   { client, output }: CommandContext,
   [oid, words]: readonly [string, readonly string[]],
   { ifMatch }: MatchOptions,
@@ -77,7 +77,7 @@ export async function updateObject(
   await output.result({ updated: [oid] }, () => [`Updated ${oid}.`])
 }
 
-export async function deleteObjects(
+export async function deleteObjectsCommand(
   { client, output }: CommandContext,
   [words]: readonly [readonly string[]],
   { ifMatch }: MatchOptions,
@@ -124,7 +124,7 @@ function attributesOf(words: readonly string[]): unknown {
     if (others.length > 0) throw usageError('Quote the JSON so that the shell passes it as one argument.')
     if (/^[\p{L}_][\p{L}\p{N}_.]*$/u.test(word))
       throw usageError(`${word} has no value: give ${word}=text or ${word}:=JSON.`)
-    return parseInput(
+    return parseJsonInput(
       readInput(word),
       word === '-' ? 'Standard input' : word.startsWith('@') ? word.slice(1) : `The argument ${shortened(word)}`,
     )
@@ -148,7 +148,7 @@ function pairOf(word: string): [string, unknown] {
   if (at <= 0 || word.startsWith(':=')) throw usageError(`${word} is neither name=text nor name:=JSON.`)
   const [name, value] = [word.slice(0, at), word.slice(at + 1)]
   return name.endsWith(':')
-    ? [name.slice(0, -1), parseInput(value, `The value of ${name.slice(0, -1)}`)]
+    ? [name.slice(0, -1), parseJsonInput(value, `The value of ${name.slice(0, -1)}`)]
     : [name, value]
 }
 

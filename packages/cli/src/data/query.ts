@@ -1,9 +1,9 @@
 /** `ashlar query`: executes statements of DO, and prints their rows as they arrive. */
-import { type CommandContext, parseInput, readInput, readInputFile } from '../connection/command-context.ts'
+import { type CommandContext, parseJsonInput, readInput, readInputFile } from '../connection/command-context.ts'
 import { invalidInput, usageError } from '../errors/command-error.ts'
 import { stringifyExactly } from '../output/exact-json.ts'
 import { durationText, numberText } from '../output/texts.ts'
-import { type RowFormat, writeRows } from './rows.ts'
+import { type RowFormat, writeFormattedRows } from './rows.ts'
 
 interface QueryOptions {
   readonly file?: string
@@ -14,7 +14,7 @@ interface QueryOptions {
   readonly quiet?: boolean
 }
 
-export async function runQuery(
+export async function runQueryCommand(
   context: CommandContext,
   [word]: readonly (string | undefined)[],
   options: QueryOptions,
@@ -32,7 +32,7 @@ export async function runQuery(
   const rows = client.queryStream<unknown>(text, parameters, { signal })
   const format = output.isJson ? 'json' : (options.format ?? 'table')
   const started = performance.now()
-  const count = await writeRows(format, rows, output, options.quiet === true)
+  const count = await writeFormattedRows(format, rows, output, options.quiet === true)
   if (format === 'table')
     output.note(`${numberText(count)} ${count === 1 ? 'row' : 'rows'}, ${durationText(performance.now() - started)}`)
 }
@@ -50,7 +50,7 @@ export function parametersOf(words: readonly string[]): Record<string, unknown> 
   const pairs = words.map((word) => {
     const [, name = '', colon, value = ''] = /^\$?([^=:]+)(:?)=(.*)$/s.exec(word) ?? []
     if (name === '') throw usageError(`${word} is neither name=text nor name:=JSON.`)
-    return [name, colon === ':' ? parseInput(value, `The value of ${name}`) : value] as const
+    return [name, colon === ':' ? parseJsonInput(value, `The value of ${name}`) : value] as const
   })
   return Object.fromEntries(pairs)
 }

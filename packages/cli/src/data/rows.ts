@@ -30,7 +30,7 @@ const writers: Readonly<Record<RowFormat, Writer>> = {
 }
 
 /** Writes rows as they arrive, in constant memory. `isHeadless`: omits the head of a table. Throws CommandError, and the errors of `rows`. */
-export function writeRows(
+export function writeFormattedRows(
   format: RowFormat,
   rows: AsyncIterable<unknown>,
   target: RowsTarget,

@@ -1,6 +1,6 @@
 /** The implementations of the commands that talk to a server, and how they run. */
 import { runBench } from '../administration/bench.ts'
-import { createIndex, dropIndex, listIndexes } from '../administration/indexes.ts'
+import { createIndexCommand, dropIndexCommand, listIndexes } from '../administration/indexes.ts'
 import { listFds, showFd, showStatus } from '../administration/status.ts'
 import * as tools from '../administration/tools.ts'
 import * as webhooks from '../administration/webhooks.ts'
@@ -8,11 +8,11 @@ import type { CommandContext } from '../connection/command-context.ts'
 import { type ConnectionOptions, connect } from '../connection/connection.ts'
 import { listChanges } from '../data/changes.ts'
 import { exportData } from '../data/export.ts'
-import { createObjects, deleteObjects, getObjects, updateObject } from '../data/objects.ts'
-import { runQuery } from '../data/query.ts'
-import { importFile } from '../import/import.ts'
+import { createObjects, deleteObjectsCommand, getObjects, updateObjectCommand } from '../data/objects.ts'
+import { runQueryCommand } from '../data/query.ts'
+import { runImport } from '../import/import.ts'
 import type { OutputOptions } from '../output/output.ts'
-import { runCommand, stopped } from '../output/run-command.ts'
+import { interruptionMessages, runCommand } from '../output/run-command.ts'
 import * as schema from '../schema/schema.ts'
 import { runShell } from '../shell/run-shell.ts'
 import { writeTypes } from '../types/types.ts'
@@ -20,22 +20,22 @@ import { writeTypes } from '../types/types.ts'
 export { loadDemo } from '../import/load-demo.ts'
 
 const others = {
-  createIndex,
+  createIndex: createIndexCommand,
   createObjects,
-  deleteObjects,
-  dropIndex,
+  deleteObjects: deleteObjectsCommand,
+  dropIndex: dropIndexCommand,
   exportData,
   getObjects,
-  importFile,
+  importFile: runImport,
   listChanges,
   listFds,
   listIndexes,
   runBench,
-  runQuery,
+  runQuery: runQueryCommand,
   runShell,
   showFd,
   showStatus,
-  updateObject,
+  updateObject: updateObjectCommand,
   writeTypes,
 } satisfies Readonly<Record<string, unknown>>
 
@@ -66,8 +66,8 @@ const readingCommands: readonly ClientCommandName[] = [
 
 function stoppedText(name: ClientCommandName, options: object): string {
   const isPlan = 'explain' in options || 'analyze' in options
-  if (name === 'runQuery') return isPlan ? stopped.amidReading : stopped.amidStatements
-  return readingCommands.includes(name) ? stopped.amidReading : stopped.amidChange
+  if (name === 'runQuery') return isPlan ? interruptionMessages.amidReading : interruptionMessages.amidStatements
+  return readingCommands.includes(name) ? interruptionMessages.amidReading : interruptionMessages.amidChange
 }
 
 /** `words`: the operands. Sets the exit code of the process; throws only on an internal error. */

@@ -6,7 +6,7 @@ import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
 /** `what`: the file, at the beginning of a sentence. */
-export function unreadable(what: string, error: unknown): CommandError {
+export function unreadableFileError(what: string, error: unknown): CommandError {
   return usageError(`${what} cannot be read: ${unreadableFile(error)}.`)
 }
 
@@ -16,7 +16,7 @@ export function refuseUnreadable(file: string): void {
     accessSync(file, constants.R_OK)
     if (statSync(file).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
   } catch (error) {
-    throw unreadable(`The file ${file}`, error)
+    throw unreadableFileError(`The file ${file}`, error)
   }
 }
 

@@ -39,7 +39,7 @@ export function kindsOfText(raw: string, isTyped: boolean): number {
     if (numbers !== 0) return numbers
   }
   if (isDigit) {
-    const moment = momentOf(text)
+    const moment = parseMoment(text)
     if (moment !== undefined) return moment.kinds
   }
   if (guidForm.test(text)) return kindBits.guid
@@ -86,7 +86,7 @@ export function isExactReal(text: string, digits: string): boolean {
 }
 
 /** Converts `.25`, `7.`, `+1` and `007.5` to JSON numbers, the only notation that the server accepts. Returns any other text unchanged. */
-export function plainNumber(raw: string): string {
+export function normalizeCellNumber(raw: string): string {
   const text = raw.trim()
   if (!/^[+.]|^-\.|^-?0\d|\.(?!\d)/.test(text)) return text
   const match = numberForm.exec(text)
@@ -110,7 +110,7 @@ const timeForm = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?$/
 const offsetMinutesMax = 14 * 60
 
 /** Parses a date, a time of day, or both; returns undefined for other texts. */
-export function momentOf(text: string): Moment | undefined {
+export function parseMoment(text: string): Moment | undefined {
   const time = timeForm.exec(text)
   if (time !== null) {
     const [, hours = '', minutes = '', seconds, fraction] = time

@@ -2,11 +2,11 @@
 import type { AttributeDefinition } from '@ashlar/client'
 import { invalidInput, usageError } from '../errors/command-error.ts'
 import { attributeNameOf } from './column-names.ts'
-import type { FileRecord, OpenFile } from './file-record.ts'
+import type { FileRecord, OpenImportFile } from './file-record.ts'
 import type { Mapping } from './mapping.ts'
 
 /** JSON records may lack any of the columns. */
-export function checkColumns({ columns }: Mapping, file: OpenFile, first: FileRecord | undefined): void {
+export function checkColumns({ columns }: Mapping, file: OpenImportFile, first: FileRecord | undefined): void {
   const there = columnsOf(file, first)
   if (there === undefined) return
   const named = [...columns].flatMap(([column, { reference }]) => [column, ...(reference?.columns?.values() ?? [])])
@@ -20,7 +20,7 @@ export function checkAttributes(
   className: string,
   attributes: readonly AttributeDefinition[],
   { columns }: Mapping,
-  file: OpenFile,
+  file: OpenImportFile,
   first: FileRecord | undefined,
 ): void {
   const names = new Set(attributes.map(({ attributeName }) => attributeName))
@@ -42,7 +42,7 @@ export function checkAttributes(
 
 /** Returns the columns in the order of the file, if all records have them. */
 function columnsOf(
-  { areTexts, definitions, header }: OpenFile,
+  { areTexts, definitions, header }: OpenImportFile,
   first: FileRecord | undefined,
 ): readonly string[] | undefined {
   if (first === undefined || (!areTexts && definitions.size === 0)) return undefined

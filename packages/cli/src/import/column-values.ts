@@ -112,7 +112,7 @@ function kindOf(format: string, zone: string | undefined): DateKind {
 }
 
 /** Throws RecordProblem for an invalid format or zone. */
-export function checkFormat(format: string | undefined, zone: string | undefined): void {
+export function checkDateFormat(format: string | undefined, zone: string | undefined): void {
   if (zone !== undefined && !DateTime.utc().setZone(zone).isValid)
     throw new RecordProblem(`'${zone}' is not a time zone`)
   if (format === undefined || epochFormats[format] !== undefined) return

@@ -6,7 +6,7 @@ import type { Output } from '../output/output.ts'
 import { numberText } from '../output/texts.ts'
 import type { PeekedFile } from './file-record.ts'
 import { type FileReading, skipsAll } from './infer-from-file.ts'
-import { countedLosses, type Losses } from './losses.ts'
+import { countedLosses, type ImportLosses } from './losses.ts'
 import { openRejectsFile, type RejectsFile } from './rejects-file.ts'
 import { type Imported, importRecords } from './run-import.ts'
 import type { AttributesOf } from './stored-values.ts'
@@ -36,7 +36,7 @@ export async function execute(context: CommandContext, file: PeekedFile, plan: I
   }
 }
 
-async function store(context: CommandContext, file: PeekedFile, plan: ImportPlan, losses: Losses): Promise<void> {
+async function store(context: CommandContext, file: PeekedFile, plan: ImportPlan, losses: ImportLosses): Promise<void> {
   const { connection, output } = context
   const { newClasses, skip } = plan
   // Opened before the class is created: otherwise, a failure to open it would leave the class.
@@ -61,7 +61,12 @@ async function store(context: CommandContext, file: PeekedFile, plan: ImportPlan
   }
 }
 
-async function tryOut(context: CommandContext, file: PeekedFile, plan: ImportPlan, losses: Losses): Promise<void> {
+async function tryOut(
+  context: CommandContext,
+  file: PeekedFile,
+  plan: ImportPlan,
+  losses: ImportLosses,
+): Promise<void> {
   const { attributes, attributesOf, className, newClasses, skip, upsertOn } = plan
   const { dryRun, objectLines } = await import('./dry-run.ts')
   if (newClasses.length > 0)
@@ -98,7 +103,7 @@ async function imported(
     rejects,
   }: {
     readonly load: CommandContext['client']['loadObjects']
-    readonly losses: Losses
+    readonly losses: ImportLosses
     readonly rejects: RejectsFile | undefined
   },
 ): Promise<Imported> {

@@ -14,7 +14,7 @@ export interface FileRecord {
   readonly problem?: string
 }
 
-export interface OpenFile {
+export interface OpenImportFile {
   readonly records: AsyncIterable<FileRecord>
   /** In bytes; undefined if unknown. */
   readonly size: number | undefined
@@ -27,13 +27,13 @@ export interface OpenFile {
   readonly definitions: ReadonlyMap<string, Definition>
 }
 
-export interface PeekedFile extends OpenFile {
+export interface PeekedFile extends OpenImportFile {
   /** Undefined if the file has no records. */
   readonly first: FileRecord | undefined
 }
 
 /** Reads the first record, after which the columns are known. The iteration includes it. */
-export async function peek(file: OpenFile): Promise<PeekedFile> {
+export async function peek(file: OpenImportFile): Promise<PeekedFile> {
   const iterator = file.records[Symbol.asyncIterator]()
   const next = await iterator.next()
   const records = async function* (): AsyncGenerator<FileRecord> {

@@ -2,14 +2,14 @@
 
 import { existsSync, realpathSync } from 'node:fs'
 import { type AshlarClient, AshlarRequestError, type AttributeDefinition } from '@ashlar/client'
-import { type CommandContext, parseInput, readInputFile } from '../connection/command-context.ts'
+import { type CommandContext, parseJsonInput, readInputFile } from '../connection/command-context.ts'
 import { usageError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
 import { refuseUnreadable } from '../errors/file-errors.ts'
-import { Progress } from '../output/progress.ts'
+import { ProgressLine } from '../output/progress.ts'
 import { checkAttributes, checkColumns } from './check-columns.ts'
 import { execute, type ImportPlan } from './execute-import.ts'
-import { type OpenFile, type PeekedFile, peek } from './file-record.ts'
+import { type OpenImportFile, type PeekedFile, peek } from './file-record.ts'
 import { declaresTypes, inferFromFile } from './infer-from-file.ts'
 import { type Mapping, noMapping, readMapping } from './mapping.ts'
 import { type FileFormat, formatOfName, openTextRecords, type TableForm } from './records.ts'
@@ -30,7 +30,7 @@ interface Options {
   readonly quiet?: boolean
 }
 
-export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
+export async function runImport(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
   for (const read of [file, options.mapping]) {
     // Check this first, so that a mistyped file name is not reported as another error.
@@ -79,7 +79,7 @@ type ImportRequest = Omit<ImportPlan, 'attributes' | 'attributesOf' | 'newClasse
 async function importIntoNew(context: CommandContext, file: string, as: FileForm, plan: ImportRequest): Promise<void> {
   const { format, form } = as
   if (format === 'parquet') {
-    const open = (): Promise<OpenFile> => openFile(file, as, context.signal)
+    const open = (): Promise<OpenImportFile> => openFile(file, as, context.signal)
     return await inferAndExecute(context, open, plan)
   }
   await withRereadable(textSource(file), context.signal, async (source) => {
@@ -89,7 +89,7 @@ async function importIntoNew(context: CommandContext, file: string, as: FileForm
 
 async function inferAndExecute(
   context: CommandContext,
-  open: () => Promise<OpenFile>,
+  open: () => Promise<OpenImportFile>,
   plan: ImportRequest,
 ): Promise<void> {
   let file = await peek(await open())
@@ -115,7 +115,7 @@ async function inferred(
   const hasTypes = [...plan.mapping.columns.values()].some(({ definition }) => definition !== undefined)
   // Loaded on demand: most imports do not need it.
   const checks = hasTypes ? await import('./value-checks.ts') : undefined
-  const progress = new Progress({ unit: 'bytes', isQuiet: output.hidesProgress })
+  const progress = new ProgressLine({ unit: 'bytes', isQuiet: output.hidesProgress })
   try {
     return await inferFromFile(file, {
       ...plan,
@@ -131,7 +131,7 @@ async function inferred(
   }
 }
 
-async function openFile(file: string, { format, form }: FileForm, signal: AbortSignal): Promise<OpenFile> {
+async function openFile(file: string, { format, form }: FileForm, signal: AbortSignal): Promise<OpenImportFile> {
   if (format !== 'parquet') return openTextRecords(textSource(file), format, form)
   // Loaded on demand: most imports do not need it.
   const { openParquet } = await import('./parquet.ts')
@@ -145,7 +145,7 @@ function skipOf(word = '0'): number {
 
 function mappingIn(file: string | undefined): Mapping {
   if (file === undefined) return noMapping
-  return readMapping(parseInput(readInputFile(file, exitCodes.usage), `The file ${file}`, exitCodes.usage))
+  return readMapping(parseJsonInput(readInputFile(file, exitCodes.usage), `The file ${file}`, exitCodes.usage))
 }
 
 function refuseOverwriting(read: string | undefined, rejects: string | undefined): void {

@@ -3,7 +3,7 @@
 import { type CommandError, invalidInput, usageError } from '../errors/command-error.ts'
 import { numberText } from '../output/texts.ts'
 import { RecordProblem } from './column-values.ts'
-import { type Definition, type Fields, type FileRecord, fieldOf, type OpenFile } from './file-record.ts'
+import { type Definition, type Fields, type FileRecord, fieldOf, type OpenImportFile } from './file-record.ts'
 import { type Inferred, inferClasses } from './infer-class.ts'
 import { countedLosses } from './losses.ts'
 import type { Mapping } from './mapping.ts'
@@ -11,7 +11,7 @@ import { ObservedAttributes, type ObservedValues } from './observed-values.ts'
 import type { References } from './references.ts'
 import { conversionOf } from './stored-values.ts'
 import { Columns, type Target } from './to-attributes.ts'
-import type { Check } from './value-checks.ts'
+import type { ValueCheck } from './value-checks.ts'
 
 export interface FileReading {
   readonly className: string
@@ -21,7 +21,7 @@ export interface FileReading {
   readonly skip: number
   /** Whether records that cannot be read are skipped; otherwise the first one ends the command. */
   readonly isLenient: boolean
-  readonly checkOf: ((definition: Definition) => Check) | undefined
+  readonly checkOf: ((definition: Definition) => ValueCheck) | undefined
   /** Called for each record. Throws to end the command. */
   readonly onRecord: () => void
 }
@@ -29,10 +29,10 @@ export interface FileReading {
 interface SeenTarget extends Target {
   readonly values: ObservedValues
   /** For types from the mapping: returns why a value is invalid. */
-  readonly problem: Check | undefined
+  readonly problem: ValueCheck | undefined
 }
 
-export async function inferFromFile(file: OpenFile, reading: FileReading): Promise<Inferred> {
+export async function inferFromFile(file: OpenImportFile, reading: FileReading): Promise<Inferred> {
   const scan = new Scan(file, reading)
   for await (const record of file.records) {
     reading.onRecord()
@@ -42,12 +42,12 @@ export async function inferFromFile(file: OpenFile, reading: FileReading): Promi
 }
 
 /** Whether the file declares the types of all its columns, so that they need not be inferred. */
-export function declaresTypes({ definitions, header }: OpenFile): boolean {
+export function declaresTypes({ definitions, header }: OpenImportFile): boolean {
   return definitions.size > 0 && header()?.every((column) => definitions.has(column)) === true
 }
 
 class Scan {
-  private readonly file: OpenFile
+  private readonly file: OpenImportFile
   private readonly reading: FileReading
   private readonly attributes = new ObservedAttributes({ count: 0 }, 0)
   private readonly columns: Columns<SeenTarget>
@@ -56,7 +56,7 @@ class Scan {
   private used = 0
   private firstProblem: CommandError | undefined
 
-  constructor(file: OpenFile, reading: FileReading) {
+  constructor(file: OpenImportFile, reading: FileReading) {
     this.file = file
     this.reading = reading
     const { mapping, references } = reading
@@ -77,7 +77,7 @@ class Scan {
     for (const column of file.definitions.keys()) this.columns.target(column)
   }
 
-  private problemOf({ path }: Target, definition: Definition): Check | undefined {
+  private problemOf({ path }: Target, definition: Definition): ValueCheck | undefined {
     const { checkOf, className } = this.reading
     const check = checkOf?.(definition)
     if (check === undefined) return undefined

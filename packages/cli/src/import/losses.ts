@@ -2,7 +2,7 @@
 import { numberText } from '../output/texts.ts'
 
 /** `path`: of the attribute. */
-export interface Losses {
+export interface ImportLosses {
   /** Counts digits of a datetime or time that are not stored. */
   truncated(path: string, text: string): void
   /** Counts NaN and infinite numbers, which are stored as null. */
@@ -11,7 +11,7 @@ export interface Losses {
   notes(): string[]
 }
 
-export function countedLosses(): Losses {
+export function countedLosses(): ImportLosses {
   const truncations = new Map<string, Loss>()
   const notNumbers = new Map<string, Loss>()
   return {

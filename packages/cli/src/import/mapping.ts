@@ -1,7 +1,7 @@
 /** The mapping file of an import: the attributes of columns, and the conversion of their values. */
 import { usageError } from '../errors/command-error.ts'
 import { attributeNameOf } from './column-names.ts'
-import { checkFormat, type ToValue, valuesBy } from './column-values.ts'
+import { checkDateFormat, type ToValue, valuesBy } from './column-values.ts'
 import type { Definition, Fields } from './file-record.ts'
 import { scalarTypes } from './stored-values.ts'
 
@@ -77,7 +77,7 @@ function columnOf(rule: Fields, column: string): ColumnMapping {
   if (format !== undefined && decimal !== undefined)
     throw usageError(`${what}: format is for dates and decimal for numbers; a column can have only one of them.`)
   try {
-    checkFormat(format, zone)
+    checkDateFormat(format, zone)
   } catch (error) {
     throw usageError(`${what}: ${(error as Error).message}.`)
   }

@@ -13,7 +13,7 @@ import {
 } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import { type CommandError, invalidInput } from '../errors/command-error.ts'
-import { unreadable } from '../errors/file-errors.ts'
+import { unreadableFileError } from '../errors/file-errors.ts'
 import { RecordProblem } from './column-values.ts'
 import type { Definition, FileRecord } from './file-record.ts'
 import { parseRecord } from './parse-record.ts'
@@ -34,7 +34,7 @@ export interface ParquetFile {
 /** The iteration closes the file. Throws CommandError; so does the iteration. */
 export async function openParquetFile(file: string): Promise<ParquetFile> {
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    throw unreadable(file, error)
+    throw unreadableFileError(file, error)
   })
   try {
     const size = (await handle.stat()).size

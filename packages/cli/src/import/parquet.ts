@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { CommandError, invalidInput, usageError } from '../errors/command-error.ts'
-import type { FileRecord, OpenFile } from './file-record.ts'
+import type { FileRecord, OpenImportFile } from './file-record.ts'
 import type { ThreadMessage } from './parquet-thread.ts'
 
 /** In the directory of this file, also if both are bundled. */
@@ -15,7 +15,7 @@ const heapMegabytesMax = 8_192
 const silenceMaxMilliseconds = 120_000
 
 /** Throws CommandError, and the signal's reason; so does the iteration. */
-export async function openParquet(file: string, signal?: AbortSignal): Promise<OpenFile> {
+export async function openParquet(file: string, signal?: AbortSignal): Promise<OpenImportFile> {
   if (file === '-') throw usageError('Parquet is read from a file: its schema stands at the end.')
   const thread = new ParquetThread(file, signal)
   const opened = await thread.next()

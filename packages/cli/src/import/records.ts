@@ -10,7 +10,7 @@ import { CommandError, invalidInput, usageError } from '../errors/command-error.
 import { exitCodes } from '../errors/exit-codes.ts'
 import { checkedUtf8 } from './checked-utf8.ts'
 import { checkHeader, csvProblem, lineBreaks, linesBeforeEnd, linesBeforeFault } from './csv-faults.ts'
-import type { Fields, FileRecord, OpenFile } from './file-record.ts'
+import type { Fields, FileRecord, OpenImportFile } from './file-record.ts'
 import { duplicateKey, parseRecord } from './parse-record.ts'
 import type { TextSource } from './text-source.ts'
 
@@ -46,7 +46,7 @@ export interface TableForm {
 }
 
 /** Opens a text file; the iteration throws CommandError for unreadable content. */
-export function openTextRecords(source: TextSource, format: StreamFormat, table: TableForm): OpenFile {
+export function openTextRecords(source: TextSource, format: StreamFormat, table: TableForm): OpenImportFile {
   const stream = source.open()
   let bytes = 0
   let header = table.columns

@@ -2,7 +2,7 @@
 import { type AshlarClient, AshlarConnectionError, AshlarRequestError, type BulkCreation } from '@ashlar/client'
 import { CommandError, interruptedError, invalidInput, unavailableError } from '../errors/command-error.ts'
 import { exitCodeOfStatus } from '../errors/exit-codes.ts'
-import { Progress } from '../output/progress.ts'
+import { ProgressLine } from '../output/progress.ts'
 import { numberText } from '../output/texts.ts'
 import { attributeNameOf } from './column-names.ts'
 import { RecordProblem } from './column-values.ts'
@@ -91,7 +91,7 @@ class Import {
     const { upsertOn, rejects, skipsRejected, isQuiet, position } = this.work
     // A resumed import keeps the rejects of the earlier part.
     await rejects?.begin(this.work.skip > 0)
-    const progress = new Progress({ unit: 'bytes', isQuiet })
+    const progress = new ProgressLine({ unit: 'bytes', isQuiet })
     if (signal.aborted) this.finishSoon()
     else signal.addEventListener('abort', () => this.finishSoon())
     const replies = load(this.linesOf(records), {

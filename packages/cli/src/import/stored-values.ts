@@ -2,12 +2,12 @@
 
 import type { AttributeDefinition } from '@ashlar/client'
 import { stringifyExactly } from '../output/exact-json.ts'
-import { momentOf, plainNumber } from './cell-kinds.ts'
+import { normalizeCellNumber, parseMoment } from './cell-kinds.ts'
 import { attributeNameOf } from './column-names.ts'
-import type { Losses } from './losses.ts'
+import type { ImportLosses } from './losses.ts'
 import { parseRecord } from './parse-record.ts'
 
-export type Convert = (value: unknown) => unknown
+export type ConvertStored = (value: unknown) => unknown
 
 /** Returns the attributes of a class, including inherited ones; undefined if the class is not known. */
 export type AttributesOf = (className: string) => readonly AttributeDefinition[] | undefined
@@ -16,7 +16,7 @@ export type TypeOfValue = Partial<Pick<AttributeDefinition, 'logicalType' | 'cla
 
 export interface Conversions {
   readonly attributesOf: AttributesOf
-  readonly losses: Losses
+  readonly losses: ImportLosses
   /** Whether existing objects may be updated: attributes missing in the record then keep their values. */
   readonly isUpdate: boolean
 }
@@ -39,7 +39,7 @@ export const scalarTypes: readonly string[] = [
 ]
 
 /** `path`: of the attribute, for reports. */
-export function conversionOf(type: TypeOfValue, path: string, conversions: Conversions): Convert {
+export function conversionOf(type: TypeOfValue, path: string, conversions: Conversions): ConvertStored {
   const { losses } = conversions
   switch (type.logicalType) {
     case 'string':
@@ -49,7 +49,7 @@ export function conversionOf(type: TypeOfValue, path: string, conversions: Conve
     case 'real':
     case 'decimal':
       return (value) => {
-        if (typeof value === 'string') return plainNumber(value)
+        if (typeof value === 'string') return normalizeCellNumber(value)
         if (typeof value !== 'number' || Number.isFinite(value)) return value
         losses.notFinite(path, value)
         return null
@@ -84,10 +84,10 @@ function asString(value: unknown): unknown {
 /** Common notations, which the server accepts unchanged. */
 const plainMoment = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,4})?(Z|[+-]\d\d:\d\d)?)?$|^\d\d:\d\d:\d\d(\.\d{1,4})?$/
 
-function momentText(raw: string, type: string | undefined, path: string, losses: Losses): string {
+function momentText(raw: string, type: string | undefined, path: string, losses: ImportLosses): string {
   const text = raw.trim()
   const isPlain = plainMoment.test(text) && (type !== 'datetime' || text.length > 'yyyy-mm-dd'.length)
-  const moment = isPlain ? undefined : momentOf(text)
+  const moment = isPlain ? undefined : parseMoment(text)
   // Anything else is refused by the server.
   if (moment === undefined) return text
   if (moment.isTruncated) losses.truncated(path, text)
@@ -104,7 +104,7 @@ function parsedCell(value: unknown): unknown {
   }
 }
 
-function collectionConversion(type: TypeOfValue, path: string, conversions: Conversions): Convert {
+function collectionConversion(type: TypeOfValue, path: string, conversions: Conversions): ConvertStored {
   // An update replaces the whole list, so its elements are new.
   const element = conversionOf(type.elementSpecification ?? {}, path, { ...conversions, isUpdate: false })
   return (value) => {
@@ -115,7 +115,7 @@ function collectionConversion(type: TypeOfValue, path: string, conversions: Conv
 
 interface Part {
   readonly name: string
-  readonly convert: Convert
+  readonly convert: ConvertStored
   /** The value if a record lacks it; undefined if the attribute is omitted. */
   readonly absent: (() => unknown) | undefined
   /** The value if the embedded object that it is a part of is null; undefined if the attribute is omitted. */
@@ -123,7 +123,7 @@ interface Part {
 }
 
 /** Returns the conversion of each attribute of a class. */
-export function partsOf(
+export function attributeConversions(
   attributes: readonly AttributeDefinition[],
   path: string,
   conversions: Conversions,
@@ -137,21 +137,24 @@ export function partsOf(
 }
 
 /** What a server gives an attribute that a creation leaves out is only wanted where the class says so; it would be 0 or "" otherwise. */
-function absentValue(attribute: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
+function absentValue(attribute: AttributeDefinition, convert: ConvertStored): (() => unknown) | undefined {
   if (attribute.logicalType === 'object') return () => convert({})
   return attribute.default === undefined ? nullValue(attribute, convert) : undefined
 }
 
-function nullValue({ logicalType, computed }: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
+function nullValue(
+  { logicalType, computed }: AttributeDefinition,
+  convert: ConvertStored,
+): (() => unknown) | undefined {
   if (logicalType === 'object') return () => convert(null)
   return scalarTypes.includes(logicalType) && computed === undefined ? () => null : undefined
 }
 
 /** An embedded object cannot be null: null becomes an object whose attributes are all null. */
-function objectConversion(className: string, path: string, conversions: Conversions): Convert {
+function objectConversion(className: string, path: string, conversions: Conversions): ConvertStored {
   let parts: ReadonlyMap<string, Part> | undefined
   return (value) => {
-    parts ??= partsOf(conversions.attributesOf(className) ?? [], path, conversions)
+    parts ??= attributeConversions(conversions.attributesOf(className) ?? [], path, conversions)
     const parsed = parsedCell(value)
     if (parsed === null) return withMissing(Object.create(null) as Record<string, unknown>, parts, 'nothing')
     if (typeof parsed !== 'object' || Array.isArray(parsed)) return parsed

@@ -6,7 +6,7 @@ import { RecordProblem } from './column-values.ts'
 import { type Fields, fieldOf } from './file-record.ts'
 import type { ColumnMapping, Mapping } from './mapping.ts'
 import type { References } from './references.ts'
-import { type Conversions, type Convert, conversionOf, partsOf } from './stored-values.ts'
+import { attributeConversions, type Conversions, type ConvertStored, conversionOf } from './stored-values.ts'
 
 /** Throws RecordProblem, or CommandError if two columns map to one attribute. */
 export type ToAttributes = (record: Fields) => Record<string, unknown>
@@ -65,7 +65,7 @@ export class Columns<T extends Target> {
 }
 
 interface StoredTarget extends Target {
-  readonly convert: Convert
+  readonly convert: ConvertStored
   /** The logical type, for the values of a mapping. */
   readonly type: string | undefined
 }
@@ -78,7 +78,7 @@ export function attributesBy(
   conversions: Conversions,
 ): ToAttributes {
   const embedded = new Set(attributes.flatMap((one) => (one.logicalType === 'object' ? [one.attributeName] : [])))
-  const parts = partsOf(attributes, '', conversions)
+  const parts = attributeConversions(attributes, '', conversions)
   const absent = [...parts.values()].filter((part) => part.absent !== undefined)
   const defaults = [...mapping.columns].filter(([, { default: usual }]) => usual !== undefined)
   const columns = new Columns<StoredTarget>(mapping, embedded, (target) => {

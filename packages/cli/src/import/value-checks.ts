@@ -6,16 +6,16 @@ import { defined } from '../output/defined.ts'
 import type { AttributesOf } from './stored-values.ts'
 
 /** Returns why a value would be refused, or undefined. */
-export type Check = (value: unknown) => string | undefined
+export type ValueCheck = (value: unknown) => string | undefined
 
 export function checksOf(
   attributes: readonly AttributeDefinition[],
   attributesOf: AttributesOf,
-): ReadonlyMap<string, Check> {
+): ReadonlyMap<string, ValueCheck> {
   return new Map(attributes.map((one) => [one.attributeName, checkOf(one, attributesOf)]))
 }
 
-export function checkOf(type: Partial<AttributeDefinition>, attributesOf: AttributesOf): Check {
+export function checkOf(type: Partial<AttributeDefinition>, attributesOf: AttributesOf): ValueCheck {
   switch (type.logicalType) {
     case 'object': {
       const checks = checksOf(attributesOf(type.class ?? '') ?? [], attributesOf)
@@ -34,7 +34,7 @@ export function checkOf(type: Partial<AttributeDefinition>, attributesOf: Attrib
   }
 }
 
-function singleCheck(type: Partial<AttributeDefinition>): Check {
+function singleCheck(type: Partial<AttributeDefinition>): ValueCheck {
   const { logicalType = '', encoding, storage } = type
   const digits = (value: unknown): number | undefined => (value === undefined ? undefined : Number(value))
   const [fixedLength, precision, scale] = [type.fixedLength, type.precision, type.scale].map(digits)

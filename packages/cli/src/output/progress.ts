@@ -25,7 +25,7 @@ const lineMs = 5_000
 /** Interval at which the bar is drawn. */
 const barMs = 100
 
-export class Progress {
+export class ProgressLine {
   private readonly options: ProgressOptions
   private readonly stream: ProgressStream
   private readonly now: () => number
@@ -137,7 +137,7 @@ const units: Readonly<Record<string, string>> = {
 export class StepProgress {
   private readonly options: Omit<ProgressOptions, 'unit'>
   private step: string | undefined
-  private bar: Progress | undefined
+  private bar: ProgressLine | undefined
 
   constructor(options: Omit<ProgressOptions, 'unit'>) {
     this.options = options
@@ -147,7 +147,7 @@ export class StepProgress {
     if (step !== this.step) {
       this.stop()
       this.step = step
-      this.bar = new Progress({ ...this.options, unit: units[step] ?? step })
+      this.bar = new ProgressLine({ ...this.options, unit: units[step] ?? step })
     }
     this.bar?.update(done, total)
   }

@@ -5,7 +5,7 @@ import { printCommandError } from './failure.ts'
 import { Output, type OutputOptions, ReaderGone } from './output.ts'
 
 /** Default messages after Ctrl-C. */
-export const stopped = {
+export const interruptionMessages = {
   amidChange: 'Stopped. A change in progress was made completely or not at all: check before you repeat it.',
   /** The statements may have changed data on the server. */
   amidStatements:
@@ -25,7 +25,7 @@ export interface CommandRun {
 export async function runCommand(
   options: OutputOptions,
   work: (run: CommandRun) => Promise<void>,
-  stoppedMessage: string = stopped.amidChange,
+  stoppedMessage: string = interruptionMessages.amidChange,
 ): Promise<void> {
   const interrupted = new AbortController()
   const interrupt = (): void => {

@@ -2,13 +2,13 @@
 import type { Command, Option } from 'commander'
 import { firstSentence } from '../declaration/client-command.ts'
 
-export interface Candidate {
+export interface WordCompletion {
   readonly word: string
   readonly meaning: string
 }
 
 /** `words`: all after the program's name; the last one is being typed, and may be empty. Returns [] if only a file or a name is possible. */
-export function candidates(program: Command, words: readonly string[]): Candidate[] {
+export function candidates(program: Command, words: readonly string[]): WordCompletion[] {
   const typed = words.at(-1) ?? ''
   let command = program
   let operands = 0
@@ -25,7 +25,7 @@ export function candidates(program: Command, words: readonly string[]): Candidat
   return all.filter(({ word }) => word.startsWith(typed))
 }
 
-function wordsOf(command: Command, operands: number, isOption: boolean): Candidate[] {
+function wordsOf(command: Command, operands: number, isOption: boolean): WordCompletion[] {
   if (isOption)
     return optionsOf(command).map((option) => ({
       word: option.long ?? option.flags,
@@ -49,6 +49,6 @@ function optionOf(command: Command, word: string): Option | undefined {
   return optionsOf(command).find((option) => option.short === word || option.long === word)
 }
 
-function choicesOf(option: Option): Candidate[] {
+function choicesOf(option: Option): WordCompletion[] {
   return (option.argChoices ?? []).map((word) => ({ word, meaning: '' }))
 }

@@ -2,7 +2,7 @@
 import { Argument, type Command } from 'commander'
 import { addJsonOption } from '../declaration/client-command.ts'
 import { printResult, type ResultOptions } from '../output/print-result.ts'
-import type { Candidate } from './complete.ts'
+import type { WordCompletion } from './complete.ts'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
@@ -32,7 +32,7 @@ export function addCompletionCommand(program: Command): void {
   })
 }
 
-const lineOf: Readonly<Record<Shell, (candidate: Candidate) => string>> = {
+const lineOf: Readonly<Record<Shell, (candidate: WordCompletion) => string>> = {
   bash: ({ word }) => word,
   zsh: ({ word, meaning }) => `${word.replaceAll(':', '\\:')}:${meaning}`,
   fish: ({ word, meaning }) => `${word}\t${meaning}`,

@@ -1,6 +1,6 @@
 /** The command line: selects and runs a command. */
 
-import { didYouMean } from '@ashlar/server/shared'
+import { suggestSetting } from '@ashlar/server/shared'
 import { CommanderError } from 'commander'
 import { usageError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
@@ -9,7 +9,7 @@ import { failureLine, reportFailure, requestsJson } from '../serve/process.ts'
 import { programOf } from './program.ts'
 
 /** `args`: the arguments after the program's name. Reports an error in one line on standard error, and by the exit code. */
-export async function run(args: readonly string[]): Promise<void> {
+export async function runProgram(args: readonly string[]): Promise<void> {
   const isJson = requestsJson(args)
   process.stdout.on('error', (error) => reportUnwritableOutput(error, isJson))
   await reportFailure(execute(args.length === 0 ? ['--help'] : args, isJson), isJson)
@@ -23,7 +23,7 @@ async function execute(words: readonly string[], isJson: boolean): Promise<void>
   // Otherwise an unknown command would be an operand of `serve`, the default command.
   const commandNames = program.commands.flatMap((command) => [command.name(), ...command.aliases()])
   if (!first.startsWith('-') && first !== 'help' && !commandNames.includes(first)) {
-    const message = `There is no command ${first}.${didYouMean(first, commandNames)} See ashlar --help.`
+    const message = `There is no command ${first}.${suggestSetting(first, commandNames)} See ashlar --help.`
     throw usageError(message)
   }
   refuseUnknownTopic(words, commandNames)
@@ -40,7 +40,7 @@ async function execute(words: readonly string[], isJson: boolean): Promise<void>
 function refuseUnknownTopic([first, topic]: readonly string[], commandNames: readonly string[]): void {
   if (first !== 'help' || topic === undefined || topic.startsWith('-')) return
   if (topic === 'help' || commandNames.includes(topic)) return
-  const message = `There is no command ${topic}.${didYouMean(topic, commandNames)} See ashlar --help.`
+  const message = `There is no command ${topic}.${suggestSetting(topic, commandNames)} See ashlar --help.`
   throw usageError(message)
 }
 

@@ -1,6 +1,6 @@
 /** Draws a schema as a diagram in Mermaid, which many viewers of Markdown show, or in SVG. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
-import { type SchemaClass, type SchemaState, typeOf } from './schema-state.ts'
+import { type ListedClass, type SchemaState, typeOf } from './schema-state.ts'
 import { typeText } from './schema-text.ts'
 
 export interface SchemaLink {
@@ -89,7 +89,7 @@ function lineOf({ from, to, kind, label, isMany, isManyBack }: SchemaLink, id: (
 const size = { character: 7, line: 18, padding: 10, gapX: 70, gapY: 60, attributeCharactersMax: 60 } as const
 
 interface Box {
-  readonly cls: SchemaClass
+  readonly cls: ListedClass
   readonly lines: readonly string[]
   readonly x: number
   readonly y: number
@@ -123,7 +123,7 @@ export function svgDiagram(schema: SchemaState): string {
 /** Places classes in a row for each depth of inheritance; a row is wrapped if it is wider than the diagram is high. */
 function placed({ classes }: SchemaState): Box[] {
   const byName = new Map(classes.map((cls) => [cls.className, cls]))
-  const depthOf = ({ superClass }: SchemaClass): number => {
+  const depthOf = ({ superClass }: ListedClass): number => {
     const above = superClass === null ? undefined : byName.get(superClass)
     return above === undefined ? 0 : 1 + depthOf(above)
   }
@@ -150,7 +150,7 @@ function placed({ classes }: SchemaState): Box[] {
   return boxes
 }
 
-function sizeOf(cls: SchemaClass): Pick<Box, 'lines' | 'width' | 'height'> {
+function sizeOf(cls: ListedClass): Pick<Box, 'lines' | 'width' | 'height'> {
   const lines = cls.attributes.map((attribute) => {
     const text = `${attribute.attributeName}: ${typeText(typeOf(attribute), 'asNeeded')}`
     return text.length > size.attributeCharactersMax ? `${text.slice(0, size.attributeCharactersMax)}…` : text
@@ -163,7 +163,7 @@ function sizeOf(cls: SchemaClass): Pick<Box, 'lines' | 'width' | 'height'> {
   }
 }
 
-function titleOf({ className, isReferenceable }: SchemaClass): string {
+function titleOf({ className, isReferenceable }: ListedClass): string {
   return isReferenceable ? className : `${className} (embeddable)`
 }
 

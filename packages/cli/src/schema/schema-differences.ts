@@ -1,5 +1,5 @@
 /** Differences between two schemas, line by line, grouped by class. */
-import type { SchemaClass, SchemaState } from './schema-state.ts'
+import type { ListedClass, SchemaState } from './schema-state.ts'
 import { attributeText, classText, indexText, sequenceText } from './schema-text.ts'
 
 /** Returns lines only in `current`, with `-`, and lines only in `target`, with `+`; [] if the schemas are equal. */
@@ -19,7 +19,7 @@ export function differencesOf(current: SchemaState, target: SchemaState): string
   return [...classLines, ...linesOf(were, are)]
 }
 
-function differencesOfClass(before: SchemaClass, after: SchemaClass): string[] {
+function differencesOfClass(before: ListedClass, after: ListedClass): string[] {
   const [old = '', next = ''] = [before, after].map((cls) => classText({ ...cls, attributes: [] }, 'asNeeded')[0] ?? '')
   const [attributesBefore = [], attributesAfter = []] = [before, after].map(({ attributes }) => {
     return attributes.map((attribute) => `  ${attributeText(attribute, 'asNeeded')}`).sort()

@@ -1,13 +1,13 @@
 /** Plans the migration of a schema: operations in a feasible order, with their descriptions. */
 import type { AttributeDefinition, ClassDescription, TransactionOperation, TypeDefinition } from '@ashlar/client'
-import { qualified, type RenamedSchema } from './schema-renames.ts'
+import { qualifyClassName, type RenamedSchema } from './schema-renames.ts'
 import {
   changedProperties,
   definitionOf,
   isSameType,
+  type ListedClass,
   type Properties,
   propertiesOf,
-  type SchemaClass,
   type SchemaIndex,
   type SchemaSequence,
   type SchemaState,
@@ -97,8 +97,8 @@ export interface PlanPart {
 }
 
 interface ClassChange {
-  readonly before: SchemaClass
-  readonly after: SchemaClass
+  readonly before: ListedClass
+  readonly after: ListedClass
   readonly added: readonly AttributeDefinition[]
   readonly dropped: readonly AttributeDefinition[]
   readonly changed: readonly AttributeDefinition[]
@@ -118,7 +118,7 @@ interface ConstrainedAttribute {
   readonly element: Properties
 }
 
-function changeOf(before: SchemaClass, after: SchemaClass): ClassChange {
+function changeOf(before: ListedClass, after: ListedClass): ClassChange {
   const old = new Map(before.attributes.map((attribute) => [attribute.attributeName, attribute]))
   const names = new Set(after.attributes.map(({ attributeName }) => attributeName))
   const differing = after.attributes.filter((attribute) => {
@@ -198,7 +198,7 @@ function step(text: string, isLoss = false): PlanStep {
 function renameClass({ from, to }: { readonly from: string; readonly to: string }): PlanPart {
   return {
     steps: [step(`RENAME CLASS ${from} TO ${to}`)],
-    operation: [{ method: 'put', uri: classUri(from), body: { classRename: qualified(to) } }],
+    operation: [{ method: 'put', uri: classUri(from), body: { classRename: qualifyClassName(to) } }],
   }
 }
 
@@ -245,7 +245,7 @@ function inversesOf(attribute: AttributeDefinition): string[] {
 }
 
 /** Adds classes, attributes, and inverses of references in one operation, since they may refer to each other. */
-function additions(added: readonly SchemaClass[], changes: readonly ClassChange[]): PlanPart[] {
+function additions(added: readonly ListedClass[], changes: readonly ClassChange[]): PlanPart[] {
   const grown = changes.filter((change) => change.added.length + change.paired.length > 0)
   if (added.length + grown.length === 0) return []
   const body: ClassDescription[] = [
@@ -268,7 +268,7 @@ function additions(added: readonly SchemaClass[], changes: readonly ClassChange[
   return [{ steps, operation: [{ method: 'put', uri: '/v1/schema', body }], isConversion, stepAt }]
 }
 
-function changeTexts(before: SchemaClass, after: SchemaClass, changed: readonly AttributeDefinition[]): string[] {
+function changeTexts(before: ListedClass, after: ListedClass, changed: readonly AttributeDefinition[]): string[] {
   const old = new Map(before.attributes.map((attribute) => [attribute.attributeName, attribute]))
   return changed.map((attribute) => {
     const was = old.get(attribute.attributeName) ?? attribute
@@ -320,11 +320,11 @@ function constraintBody({ attributeName, own, element }: ConstrainedAttribute): 
   return { attributeName, ...own, ...elementSpecification }
 }
 
-function dropClass({ className }: SchemaClass): PlanPart {
+function dropClass({ className }: ListedClass): PlanPart {
   return { steps: [step(`DROP CLASS ${className}`, true)], operation: [{ method: 'delete', uri: classUri(className) }] }
 }
 
-function subclassesFirst(dropped: readonly SchemaClass[]): SchemaClass[] {
+function subclassesFirst(dropped: readonly ListedClass[]): ListedClass[] {
   const above = new Map(dropped.map(({ className, superClass }) => [className, superClass]))
   const depths = new Map<string, number>()
   const depthOf = (className: string): number => {
@@ -373,8 +373,8 @@ function changesOf<T extends SchemaIndex | SchemaSequence>(
 const hintedPairsMax = 1_000
 
 function hintsFor(
-  added: readonly SchemaClass[],
-  dropped: readonly SchemaClass[],
+  added: readonly ListedClass[],
+  dropped: readonly ListedClass[],
   changes: readonly ClassChange[],
 ): string[] {
   const hint = (from: string, to: string): string => `If ${from} is to become ${to}, say so: --rename ${from}=${to}`
@@ -396,7 +396,7 @@ function hintsFor(
 }
 
 /** Returns true if at least half of the names are equal. */
-function sharesAttributes(before: SchemaClass, after: SchemaClass): boolean {
+function sharesAttributes(before: ListedClass, after: ListedClass): boolean {
   const names = new Set(after.attributes.map(({ attributeName }) => attributeName))
   const shared = before.attributes.filter(({ attributeName }) => names.has(attributeName)).length
   return shared > 0 && shared * 2 >= Math.max(before.attributes.length, after.attributes.length)

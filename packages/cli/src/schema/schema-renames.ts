@@ -1,7 +1,7 @@
 /** Applies requested renames to a schema, so that the remaining changes can be derived from it. */
 import { usageError } from '../errors/command-error.ts'
 import type { SchemaState } from './schema-state.ts'
-import { type Alteration, alteredSchema } from './scratch-schema.ts'
+import { type AlterationRequest, alteredSchema } from './scratch-schema.ts'
 
 /** `Fleet.Car=Fleet.Vehicle` for a class, `Fleet.Vehicle.mileage=distance` for an attribute. */
 export type Renames = readonly string[]
@@ -47,8 +47,8 @@ export async function applyRenames(schema: SchemaState, renames: Renames): Promi
       return []
     })
   const alterations = [
-    ...classes.map(({ from, to }): Alteration => [from, { classRename: qualified(to) }]),
-    ...attributes.map(({ className, from, to }): Alteration => {
+    ...classes.map(({ from, to }): AlterationRequest => [from, { classRename: qualifyClassName(to) }]),
+    ...attributes.map(({ className, from, to }): AlterationRequest => {
       return [className, { attributesToRename: [{ originalName: from, newName: to }] }]
     }),
   ]
@@ -56,7 +56,7 @@ export async function applyRenames(schema: SchemaState, renames: Renames): Promi
 }
 
 /** Without a dot, a renamed class would stay in its namespace. */
-export function qualified(className: string): string {
+export function qualifyClassName(className: string): string {
   return className.includes('.') ? className : `.${className}`
 }
 

@@ -1,9 +1,9 @@
 /** The schema as seen by schema commands: user-defined classes with their indexes, and sequences. */
 
 import type { AttributeDefinition, ClassRepresentation, TypeDefinition } from '@ashlar/client'
-import { attributeProperties, classPropertyFields } from '@ashlar/engine/properties'
+import { attributeProperties, classPropertyDescriptions } from '@ashlar/engine/properties'
 
-export interface SchemaClass {
+export interface ListedClass {
   readonly className: string
   readonly isReferenceable: boolean
   readonly superClass: string | null
@@ -34,7 +34,7 @@ export interface SchemaSequence {
 }
 
 export interface SchemaState {
-  readonly classes: readonly SchemaClass[]
+  readonly classes: readonly ListedClass[]
   readonly indexes: readonly SchemaIndex[]
   /** Sorted by name; sequences have no namespace. */
   readonly sequences: readonly SchemaSequence[]
@@ -117,7 +117,7 @@ function comesWithAttribute({ name, indexedClass }: IndexInput, classes: readonl
 }
 
 export function schemaOf(
-  classes: readonly SchemaClass[],
+  classes: readonly ListedClass[],
   indexes: readonly SchemaIndex[],
   sequences: readonly SchemaSequence[],
 ): SchemaState {
@@ -167,7 +167,7 @@ export function propertiesOf(attribute: AttributeDefinition): {
 }
 
 const propertyNames: ReadonlySet<string> = new Set(attributeProperties.map(({ field }) => field))
-const classPropertyNames: ReadonlySet<string> = new Set(classPropertyFields.map(({ field }) => field))
+const classPropertyNames: ReadonlySet<string> = new Set(classPropertyDescriptions.map(({ field }) => field))
 
 function fieldsAmong(value: object, names: ReadonlySet<string>): Properties {
   return Object.fromEntries(Object.entries(value).filter(([name, field]) => names.has(name) && field !== undefined))
@@ -237,7 +237,10 @@ export function scopeOf(namespaces: readonly string[] | undefined): SchemaScope 
   return { namespaces, has: (className) => names.has(namespaceOf(className) ?? defaultNamespace) }
 }
 
-export function within({ classes, indexes, sequences }: SchemaState, { has, namespaces }: SchemaScope): SchemaState {
+export function restrictToScope(
+  { classes, indexes, sequences }: SchemaState,
+  { has, namespaces }: SchemaScope,
+): SchemaState {
   return {
     classes: classes.filter(({ className }) => has(className)),
     indexes: indexes.filter(({ indexedClass }) => has(indexedClass)),
@@ -247,6 +250,6 @@ export function within({ classes, indexes, sequences }: SchemaState, { has, name
 
 /** The rest of the schema, which is not changed. */
 export function outside(schema: SchemaState, { has, namespaces }: SchemaScope): SchemaState {
-  const others = within(schema, { namespaces: undefined, has: (className) => !has(className) })
+  const others = restrictToScope(schema, { namespaces: undefined, has: (className) => !has(className) })
   return namespaces === undefined ? { ...others, sequences: [] } : others
 }

@@ -1,12 +1,12 @@
 /** Formats a schema as DO text that creates it, with classes sorted by name, so that versions can be compared line by line. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
-import { attributeProperties, classPropertyFields, type PropertyForm } from '@ashlar/engine/properties'
+import { attributeProperties, classPropertyDescriptions, type PropertyForm } from '@ashlar/engine/properties'
 import {
   definitionOf,
+  type ListedClass,
   namespaceOf,
   type Properties,
   propertiesOf,
-  type SchemaClass,
   type SchemaIndex,
   type SchemaSequence,
   type SchemaState,
@@ -49,13 +49,13 @@ export function schemaFiles(
 }
 
 export function classText(
-  { className, isReferenceable, superClass, attributes, properties, unvalidated }: SchemaClass,
+  { className, isReferenceable, superClass, attributes, properties, unvalidated }: ListedClass,
   quoting: Quoting,
 ): string[] {
   const above = superClass === null ? '' : ` SUPERCLASS ${pathText(superClass, quoting)}`
   const kind = `${isReferenceable ? '' : ' EMBEDDABLE'}${properties.isAbstract === true ? ' ABSTRACT' : ''}`
   const { isAbstract: _, checks: __, ...others } = properties
-  const texts = propertyTexts(classPropertyFields, others, quoting)
+  const texts = propertyTexts(classPropertyDescriptions, others, quoting)
   const withProperties = texts.length === 0 ? '' : ` WITH {${texts.join(', ')}}`
   const head = `CREATE CLASS ${pathText(className, quoting)}${above}${kind}${withProperties}`
   const members = [...attributes.map((attribute) => attributeText(attribute, quoting)), ...checkTexts(properties)]
@@ -181,7 +181,7 @@ export function alterationText(
   element: Properties,
 ): string {
   const head = `ALTER CLASS ${pathText(className, 'asNeeded')}`
-  const named = attributeName === undefined ? classPropertyFields : attributeProperties
+  const named = attributeName === undefined ? classPropertyDescriptions : attributeProperties
   const texts = propertyTexts(named, own, 'asNeeded')
   const elements = propertyTexts(attributeProperties, element, 'asNeeded')
   const all = [...texts, ...(elements.length === 0 ? [] : [`Element: {${elements.join(', ')}}`])].join(', ')

@@ -15,13 +15,13 @@ import { applyRenames } from './schema-renames.ts'
 import {
   isSameSchema,
   outside,
+  restrictToScope,
   type SchemaScope,
   type SchemaState,
   type SequenceRow,
   schemaOf,
   schemaState,
   scopeOf,
-  within,
 } from './schema-state.ts'
 import { applySteps, waitForIndexes } from './schema-steps.ts'
 import { classText, schemaFiles, schemaText } from './schema-text.ts'
@@ -81,7 +81,7 @@ export async function pullSchema(
   const schema = await currentSchema({ client, output })
   const scope = scopeOf(namespace)
   const quoting = await quotingOf(schema)
-  const pulled = within(schema, scope)
+  const pulled = restrictToScope(schema, scope)
   if (folder === undefined) {
     const text = schemaText(pulled, quoting)
     return output.data({ text }, () => [text.trimEnd()])
@@ -101,7 +101,7 @@ export async function diffSchema(
   const scope = scopeOf(namespace)
   const current = await currentSchema({ client, output })
   const target = await targetSchema(place, current, scope)
-  const differences = differencesOf(within(current, scope), within(target, scope))
+  const differences = differencesOf(restrictToScope(current, scope), restrictToScope(target, scope))
   await output.data({ isSame: differences.length === 0, differences }, () => differences)
   if (differences.length > 0) throw new CommandError(exitCodes.different, `The schema differs from ${place}.`)
 }
@@ -114,8 +114,8 @@ export async function checkSchema(
 ): Promise<void> {
   const scope = scopeOf(namespace)
   const current = await currentSchema({ client, output })
-  const target = within(await targetSchema(place, current, scope), scope)
-  const isSame = isSameSchema(within(current, scope), target)
+  const target = restrictToScope(await targetSchema(place, current, scope), scope)
+  const isSame = isSameSchema(restrictToScope(current, scope), target)
   const counts = `${countText(target.classes.length, 'class', 'classes')} and ${countText(target.indexes.length, 'index', 'indexes')}`
   await output.result({ isSame }, () => (isSame ? [`The schema matches ${place}: ${counts}.`] : []))
   if (!isSame) throw new CommandError(exitCodes.different, `The schema differs from ${place}: see ashlar schema diff.`)
@@ -169,7 +169,7 @@ async function noted(
 }
 
 async function isReached(place: Place, { target, scope }: Planned): Promise<boolean> {
-  return isSameSchema(within(await currentSchema(place), scope), within(target, scope))
+  return isSameSchema(restrictToScope(await currentSchema(place), scope), restrictToScope(target, scope))
 }
 
 function refuseLoss(plan: SchemaPlan, rehearsed: Rehearsed, { allowLoss }: PlanOptions): void {
@@ -194,7 +194,7 @@ async function applyStepwise(
   const { valuesLost } = rehearsed
   refuseLoss(plan, { valuesLost }, options)
   await applySteps(context, plan, options)
-  await waitForIndexes(context, within(target, scope))
+  await waitForIndexes(context, restrictToScope(target, scope))
   if (!(await isReached(context, planned)))
     throw conflictError(
       `All steps were applied, but the schema was also changed concurrently: see ashlar schema diff ${place}.`,
@@ -256,7 +256,7 @@ async function plannedFor(context: Place, place: string, { rename = [], namespac
   if (foreign !== undefined) throw usageError(outsideOf(foreign, scope, '--rename'))
   const target = await targetSchema(place, renamed.schema, scope)
   const failed = failedIndexes.filter(({ indexedClass }) => scope.has(indexedClass)).map(({ name }) => name)
-  const text = async (): Promise<string> => schemaText(within(target, scope), await quotingOf(target))
+  const text = async (): Promise<string> => schemaText(restrictToScope(target, scope), await quotingOf(target))
   return { plan: planOf(schema, target, renamed, failed), target, scope, text }
 }
 
@@ -276,7 +276,7 @@ async function targetSchema(place: string, current: SchemaState, scope: SchemaSc
     throw invalidInput(
       `${place} has the sequence ${sequence.name}, which is in no namespace: it goes without --namespace.`,
     )
-  const own = within(all, scope)
+  const own = restrictToScope(all, scope)
   return schemaOf(
     [...others.classes, ...own.classes],
     [...others.indexes, ...own.indexes],

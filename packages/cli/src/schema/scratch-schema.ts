@@ -40,10 +40,13 @@ const limits = {
 }
 
 /** The name of a class, and the body of a request that alters it. */
-export type Alteration = readonly [className: string, body: object]
+export type AlterationRequest = readonly [className: string, body: object]
 
 /** Returns the schema after alterations, which the engine executes. Throws CommandError if it refuses one. */
-export async function alteredSchema(schema: SchemaState, alterations: readonly Alteration[]): Promise<SchemaState> {
+export async function alteredSchema(
+  schema: SchemaState,
+  alterations: readonly AlterationRequest[],
+): Promise<SchemaState> {
   if (alterations.length === 0) return schema
   const { AshlarError } = await import('@ashlar/engine')
   try {
@@ -55,7 +58,7 @@ export async function alteredSchema(schema: SchemaState, alterations: readonly A
 }
 
 /** Throws AshlarError. */
-async function schemaOfText(text: string, alterations: readonly Alteration[] = []): Promise<SchemaState> {
+async function schemaOfText(text: string, alterations: readonly AlterationRequest[] = []): Promise<SchemaState> {
   const { FederatedDatabase, openStore } = await import('@ashlar/engine')
   const fd = await FederatedDatabase.open({ alias: 'schema', store: await openStore('memory:'), limits })
   try {

@@ -1,14 +1,14 @@
 /** Reads the input files of commands on users and roles. */
 import { readFileSync } from 'node:fs'
 import { invalidInput } from '../errors/command-error.ts'
-import { unreadable } from '../errors/file-errors.ts'
+import { unreadableFileError } from '../errors/file-errors.ts'
 
 /** `-`: standard input. `what`: the name in messages, which do not repeat the text. */
 export function readSecretFile(file: string, what: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
-    throw unreadable(`The file with ${what}, ${file},`, error)
+    throw unreadableFileError(`The file with ${what}, ${file},`, error)
   }
 }
 

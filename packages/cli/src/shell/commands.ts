@@ -2,7 +2,7 @@
 
 import { createReadStream } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { didYouMean } from '@ashlar/server/shared'
+import { suggestSetting } from '@ashlar/server/shared'
 import type { RowFormat } from '../data/rows.ts'
 import { notFoundError, usageError } from '../errors/command-error.ts'
 import { refuseUnreadable } from '../errors/file-errors.ts'
@@ -116,7 +116,7 @@ export async function runShellCommand(session: Session, line: string, signal: Ab
   const [, name = '', operand = ''] = /^\s*\\(\S*)\s*([\s\S]*?)\s*$/.exec(line) ?? []
   const command = byName.get(name)
   if (command === undefined) {
-    const near = didYouMean(
+    const near = suggestSetting(
       name,
       [...byName.keys()].filter((candidate) => candidate.length > 2),
     )
@@ -165,7 +165,7 @@ async function describe(session: Session, name: string, signal: AbortSignal): Pr
   if (name === '') return session.tell(classLines(schema, options, undefined))
   const cls = schema.classNamed(name)
   if (cls === undefined) {
-    const near = didYouMean(name, schema.classNames)
+    const near = suggestSetting(name, schema.classNames)
     throw notFoundError(`There is no class ${name}.${near}`)
   }
   await session.tell(describedClass(cls, schema, options))

@@ -2,7 +2,7 @@
 
 import type { ClassRepresentation } from '@ashlar/client'
 import type { SchemaView } from './known-schema.ts'
-import { type Piece, piecesOf } from './pieces.ts'
+import { piecesOf, type TextToken } from './pieces.ts'
 import { beginnings, functionNames, keywords, systemVariables, typeNames } from './words.ts'
 
 export interface Completion {
@@ -57,7 +57,7 @@ function attributeNames(cls: ClassRepresentation, schema: SchemaView): string[] 
 }
 
 /** Returns the last statement, preceded by the statements that set variables. */
-function statementAtEnd(pieces: readonly Piece[]): readonly Piece[] {
+function statementAtEnd(pieces: readonly TextToken[]): readonly TextToken[] {
   const at = pieces.findLastIndex(({ kind, text }) => kind === 'symbol' && text === ';')
   const statement = pieces.slice(at + 1)
   const earlier = pieces.slice(0, at + 1).filter(({ text }) => text.toUpperCase() === 'LET')
@@ -65,13 +65,13 @@ function statementAtEnd(pieces: readonly Piece[]): readonly Piece[] {
 }
 
 class Surroundings {
-  private readonly pieces: readonly Piece[]
+  private readonly pieces: readonly TextToken[]
   private readonly schema: SchemaView
   /** Classes of variables and of names in patterns. */
   private readonly classes = new Map<string, ClassRepresentation>()
   readonly variableNames: readonly string[]
 
-  constructor(pieces: readonly Piece[], schema: SchemaView) {
+  constructor(pieces: readonly TextToken[], schema: SchemaView) {
     this.pieces = pieces
     this.schema = schema
     this.variableNames = pieces.flatMap(({ kind, text }, at) => {

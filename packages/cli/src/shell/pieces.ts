@@ -1,6 +1,6 @@
 /** Splits an incomplete DO text into words and symbols. Never fails; the server reports errors. */
 
-export interface Piece {
+export interface TextToken {
   readonly kind: 'word' | 'variable' | 'system' | 'literal' | 'symbol'
   readonly text: string
 }
@@ -8,8 +8,8 @@ export interface Piece {
 /** A string, quoted name or comment that continues on a later line. */
 export type OpenPiece = "'" | '"' | '`' | '/*' | undefined
 
-export interface Pieces {
-  readonly pieces: readonly Piece[]
+export interface TextTokens {
+  readonly pieces: readonly TextToken[]
   readonly open: OpenPiece
 }
 
@@ -18,8 +18,8 @@ const piece =
   /(?<word>[A-Za-z_]\w*)|(?<system>\$\$\w*)|(?<variable>\$\w*)|(?<literal>\d[\w.:-]*)|(?<symbol>::|\.\.|[-=<>!~&|^+*/%]{2,3}|[\s\S])/uy
 
 /** `open`: the open element of the preceding text. */
-export function piecesOf(text: string, open?: OpenPiece): Pieces {
-  const pieces: Piece[] = []
+export function piecesOf(text: string, open?: OpenPiece): TextTokens {
+  const pieces: TextToken[] = []
   let at = 0
   let within = open
   for (;;) {
@@ -39,7 +39,7 @@ export function piecesOf(text: string, open?: OpenPiece): Pieces {
     }
     const match = matchAt(piece, text, at)
     const [kind, found] = Object.entries(match?.groups ?? {}).find(([, value]) => value !== undefined) ?? ['symbol', '']
-    pieces.push({ kind: kind as Piece['kind'], text: found ?? '' })
+    pieces.push({ kind: kind as TextToken['kind'], text: found ?? '' })
     at += Math.max(1, (found ?? '').length)
   }
 }

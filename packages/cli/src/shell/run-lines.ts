@@ -1,7 +1,7 @@
 /** Executes statements and commands of a file or a pipe in order, up to the first failure. */
 
 import { CommandError, invalidInput } from '../errors/command-error.ts'
-import { unreadable } from '../errors/file-errors.ts'
+import { unreadableFileError } from '../errors/file-errors.ts'
 import type { Session } from './session.ts'
 import { StatementReader, textCharactersMax } from './statement-reader.ts'
 
@@ -72,7 +72,7 @@ export async function* linesOf(
   } catch (error) {
     if (error instanceof CommandError) throw error
     if (error instanceof TypeError) throw invalidInput(`${what} is not UTF-8.`)
-    throw unreadable(what, error)
+    throw unreadableFileError(what, error)
   }
   const last = parts.join('')
   if (last !== '') yield last

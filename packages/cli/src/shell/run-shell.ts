@@ -8,7 +8,7 @@ import { exitCodes } from '../errors/exit-codes.ts'
 import { runShellCommand } from './commands.ts'
 import { runInteractively } from './run-interactively.ts'
 import { linesOf, runLines } from './run-lines.ts'
-import { type Screen, Session } from './session.ts'
+import { Session, type ShellScreen } from './session.ts'
 
 interface ShellOptions {
   readonly param?: readonly string[]
@@ -36,7 +36,7 @@ async function refuseAway({ client }: CommandContext): Promise<void> {
   }
 }
 
-function screenOf({ output }: CommandContext): Screen {
+function screenOf({ output }: CommandContext): ShellScreen {
   return {
     target: output,
     isTerminal: output.terminal !== undefined,

@@ -1,7 +1,7 @@
 /** The state of a shell session, and the execution of statements in it. */
 import type { AshlarClient } from '@ashlar/client'
 import type { CommandContext } from '../connection/command-context.ts'
-import { type RowFormat, type RowsTarget, writeExpanded, writeRows } from '../data/rows.ts'
+import { type RowFormat, type RowsTarget, writeExpanded, writeFormattedRows } from '../data/rows.ts'
 import { interruptedError } from '../errors/command-error.ts'
 import { Output } from '../output/output.ts'
 import { printable } from '../output/table.ts'
@@ -10,7 +10,7 @@ import { SchemaView } from './known-schema.ts'
 import { piecesOf } from './pieces.ts'
 import { StatementReader } from './statement-reader.ts'
 
-export interface Screen {
+export interface ShellScreen {
   /** Receives results, unless they are written to a file. */
   readonly target: RowsTarget
   readonly isTerminal: boolean
@@ -27,7 +27,7 @@ const schemaMsMax = 30_000
 
 export class Session {
   readonly context: CommandContext
-  readonly screen: Screen
+  readonly screen: ShellScreen
   /** Reads statements, and buffers incomplete ones. */
   reader = new StatementReader()
   place: { readonly name: string; readonly line: number } | undefined
@@ -50,7 +50,7 @@ export class Session {
 
   constructor(
     context: CommandContext,
-    screen: Screen,
+    screen: ShellScreen,
     parameters: Readonly<Record<string, unknown>>,
     format: RowFormat,
   ) {
@@ -150,7 +150,7 @@ export class Session {
     if (this.format === 'table' && this.isExpanded) return writeExpanded(rows, target)
     // Tables escape control characters; the other formats are for programs.
     const isRaw = this.format !== 'table' && this.file === undefined && this.screen.isTerminal
-    return writeRows(this.format, rows, isRaw ? printed(target) : target, false)
+    return writeFormattedRows(this.format, rows, isRaw ? printed(target) : target, false)
   }
 }
 

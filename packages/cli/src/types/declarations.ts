@@ -1,6 +1,6 @@
 /** Writes the classes of a schema as TypeScript declarations for the typed interface of `@ashlar/client`. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
-import type { SchemaClass } from '../schema/schema-state.ts'
+import type { ListedClass } from '../schema/schema-state.ts'
 
 /** How the client is configured that reads the values. */
 export interface DeclarationOptions {
@@ -11,7 +11,7 @@ export interface DeclarationOptions {
 }
 
 /** The same classes and options give the same text, whatever their order. Tabs and unions without blanks keep that of a large schema small. */
-export function declarationsOf(all: readonly SchemaClass[], options: DeclarationOptions = {}): string {
+export function declarationsOf(all: readonly ListedClass[], options: DeclarationOptions = {}): string {
   const classes = [...all].sort((one, other) => (one.className < other.className ? -1 : 1))
   const writer = new Writer(classes, options)
   const interfaces = classes.map((cls) => writer.interfaceOf(cls))
@@ -40,12 +40,12 @@ const reserved = new Set(
 )
 
 class Writer {
-  private readonly byName: ReadonlyMap<string, SchemaClass>
-  private readonly subclasses = new Map<string, SchemaClass[]>()
+  private readonly byName: ReadonlyMap<string, ListedClass>
+  private readonly subclasses = new Map<string, ListedClass[]>()
   private readonly used = new Set<string>()
   private readonly options: DeclarationOptions
 
-  constructor(classes: readonly SchemaClass[], options: DeclarationOptions) {
+  constructor(classes: readonly ListedClass[], options: DeclarationOptions) {
     this.options = options
     this.byName = new Map(classes.map((cls) => [cls.className, cls]))
     for (const cls of classes) {
@@ -65,12 +65,12 @@ class Writer {
     return name
   }
 
-  entryOf({ className }: SchemaClass): string {
+  entryOf({ className }: ListedClass): string {
     const key = className.includes('.') ? text(className) : className
     return `\t${key}: ${identifier(className)}`
   }
 
-  interfaceOf(cls: SchemaClass): string {
+  interfaceOf(cls: ListedClass): string {
     const above = cls.superClass === null ? undefined : this.byName.get(cls.superClass)
     const inherited = above === undefined ? [] : this.attributesOf(above)
     const hidden = cls.attributes.filter((own) => inherited.some((one) => one.attributeName === own.attributeName))
@@ -83,14 +83,14 @@ class Writer {
     return [`export interface ${identifier(cls.className)}${base} {`, ...lines, '}'].join('\n')
   }
 
-  private baseOf({ className }: SchemaClass, hidden: readonly AttributeDefinition[]): string {
+  private baseOf({ className }: ListedClass, hidden: readonly AttributeDefinition[]): string {
     if (hidden.length === 0) return identifier(className)
     const names = hidden.map(({ attributeName }) => text(attributeName)).sort()
     return `Omit<${identifier(className)}, ${names.join('|')}|typeof ${this.use('is')}>`
   }
 
   /** Includes inherited attributes; one of a subclass hides that of its superclass. */
-  private attributesOf(cls: SchemaClass): AttributeDefinition[] {
+  private attributesOf(cls: ListedClass): AttributeDefinition[] {
     const above = cls.superClass === null ? undefined : this.byName.get(cls.superClass)
     const own = new Set(cls.attributes.map(({ attributeName }) => attributeName))
     const inherited = above === undefined ? [] : this.attributesOf(above)
@@ -98,7 +98,7 @@ class Writer {
   }
 
   /** `above`: the superclass whose fields are inherited. Undefined: no attribute of the class itself is required, computed or read-only. */
-  private infoOf(cls: SchemaClass, above: SchemaClass | undefined): string | undefined {
+  private infoOf(cls: ListedClass, above: ListedClass | undefined): string | undefined {
     const attributes = above === undefined ? this.attributesOf(cls) : cls.attributes
     const names = [
       attributes.filter((attribute) => this.isRequired(attribute)),
@@ -111,11 +111,11 @@ class Writer {
     return above === undefined || !this.hasInfo(above) ? own : `${own}&${identifier(above.className)}[typeof is]`
   }
 
-  private hasInfo(cls: SchemaClass): boolean {
+  private hasInfo(cls: ListedClass): boolean {
     return this.attributesOf(cls).some((one) => this.isRequired(one) || one.computed !== undefined || one.isReadOnly)
   }
 
-  private concrete(cls: SchemaClass): string[] {
+  private concrete(cls: ListedClass): string[] {
     const below = (this.subclasses.get(cls.className) ?? []).flatMap((subclass) => this.concrete(subclass))
     return cls.properties.isAbstract === true ? below : [cls.className, ...below]
   }

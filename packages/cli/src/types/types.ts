@@ -5,9 +5,9 @@ import { addressProblem, storeDirectory } from '@ashlar/engine/store-address'
 import type { CommandContext } from '../connection/command-context.ts'
 import { CommandError, usageError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
-import { unreadable } from '../errors/file-errors.ts'
+import { unreadableFileError } from '../errors/file-errors.ts'
 import { readSchemaSource } from '../schema/schema-files.ts'
-import { type SchemaClass, schemaState } from '../schema/schema-state.ts'
+import { type ListedClass, schemaState } from '../schema/schema-state.ts'
 import { schemaOfSource } from '../schema/scratch-schema.ts'
 import { type DeclarationOptions, declarationsOf } from './declarations.ts'
 
@@ -37,7 +37,7 @@ async function classesOf(
   { client }: CommandContext,
   place: string | undefined,
   data: string | undefined,
-): Promise<readonly SchemaClass[]> {
+): Promise<readonly ListedClass[]> {
   if (place !== undefined) return (await schemaOfSource(readSchemaSource(place))).classes
   const classes = data === undefined ? await client.listClasses() : await classesInStore(data)
   return schemaState(classes, [], []).classes
@@ -62,6 +62,6 @@ function readDeclarations(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw unreadable(`The file ${file}`, error)
+    throw unreadableFileError(`The file ${file}`, error)
   }
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { mergeConfig } from '../../../server/src/config/merge-config.ts'
 import { type RunningServer, startServer } from '../../../server/src/start-server.ts'
 import { ashlar, type CommandOptions, type Ended, temporaryDirectory } from '../../../server/test/executable/process.ts'
-import { run } from '../../src/program/run.ts'
+import { runProgram } from '../../src/program/run.ts'
 
 /** What opens stores in a process of its own, or reads standard input. Threads, as that for Parquet, are started of the built program alone. */
 const withOwnProcess = new Set(['backup', 'compact', 'copy', 'demo', 'restore', 'serve', 'shell', 'verify'])
@@ -36,7 +36,7 @@ async function runHere(
   process.exitCode = undefined
   const [stdout, stderr] = [captured(process.stdout), captured(process.stderr)]
   try {
-    await run(words)
+    await runProgram(words)
     return { code: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() }
   } finally {
     stdout.release()

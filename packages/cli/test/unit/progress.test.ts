@@ -1,6 +1,6 @@
 /** What is shown of long work: a bar on a terminal, lines elsewhere. */
 import { expect, it } from 'vitest'
-import { barText, Progress, StepProgress } from '../../src/output/progress.ts'
+import { barText, ProgressLine, StepProgress } from '../../src/output/progress.ts'
 
 it.each([
   [
@@ -27,7 +27,7 @@ function recorded() {
 
 it('where there is no terminal, a line each 5 seconds and one at the end tell how far it is', () => {
   const { lines, clock, options } = recorded()
-  const progress = new Progress({ ...options, unit: 'bytes' })
+  const progress = new ProgressLine({ ...options, unit: 'bytes' })
   for (const [ms, done] of [
     [1_000, 100],
     [5_000, 500],
@@ -48,7 +48,7 @@ it('where there is no terminal, a line each 5 seconds and one at the end tell ho
 
 it('of work that is done before the first line is due, nothing is told', () => {
   const { lines, clock, options } = recorded()
-  const progress = new Progress({ ...options, unit: 'bytes' })
+  const progress = new ProgressLine({ ...options, unit: 'bytes' })
   clock.ms = 4_999
   progress.update(7)
   progress.stop()

@@ -16,7 +16,7 @@ export interface CollectionParts {
   readonly hidden: readonly Element[]
 }
 
-export function elementsOf(attribute: AttributeFormat, entries: readonly Entry[]): Element[] {
+export function linkElementsOf(attribute: AttributeFormat, entries: readonly Entry[]): Element[] {
   if (attribute.linkStorage === 'map') {
     return readMapEntries(attribute, entries).map(({ key, target }) => ({ key, value: target }))
   }

@@ -9,7 +9,7 @@ import { mayHoldReferences } from '../records/references-in.ts'
 import { isSameValue } from '../records/same-value.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
 import { inParts, openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
-import type { Pieces } from '../types/logical-type.ts'
+import type { StepwiseWork } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
@@ -19,8 +19,15 @@ import type { ObjectState } from '../write/working-set.ts'
 import type { CatalogAccess } from './catalog-access.ts'
 import { attributeDenied, attributeReadOnly, elementsUnclear } from './denied.ts'
 import { mayHide } from './hidden-within.ts'
-import { areSame, type CollectionParts, type Element, elementsOf, holdsKeyOf, referencedBy } from './link-elements.ts'
-import { type MergeContext, mergeElements, type Origins, VisibleValues } from './seen-values.ts'
+import {
+  areSame,
+  type CollectionParts,
+  type Element,
+  holdsKeyOf,
+  linkElementsOf,
+  referencedBy,
+} from './link-elements.ts'
+import { type MergeContext, mergeElements, type OriginsByList, VisibleValues } from './seen-values.ts'
 import { type IsVisible, targetsIn } from './value-references.ts'
 
 /** Link entries whose objects are checked at a time. */
@@ -84,7 +91,7 @@ export class MergedChanges {
   private async mergedChange(changed: Changed, before: unknown, change: ValueChange): Promise<ValueChange | undefined> {
     const { state, attribute } = changed
     const { spec } = attribute.attribute
-    const origins: Origins = new Map()
+    const origins: OriginsByList = new Map()
     const fullChange = await runPieces(this.values.changeOf(attribute, change, origins))
     if (fullChange.kind === 'add' && spec.logicalType === 'list') return this.addition(changed, fullChange)
     const { visible, isVisible } = await this.visibleIn(spec, before)
@@ -193,7 +200,7 @@ export class MergedChanges {
   private async splitByVisibility({ attribute }: Changed, entries: readonly Entry[]): Promise<CollectionParts> {
     const parts = { all: [] as Element[], visible: [] as Element[], hidden: [] as Element[] }
     await inParts(entries, entriesPerPart, async (part) => {
-      const elements = elementsOf(attribute, part)
+      const elements = linkElementsOf(attribute, part)
       const hidden = await this.guard.hiddenAmong(referencedBy(attribute, elements))
       for (const element of elements) {
         const isHidden = hidden.size > 0 && referencedBy(attribute, [element]).some((oid) => hidden.has(oid))
@@ -240,7 +247,7 @@ export class MergedChanges {
 
 type Added = Extract<ValueChange, { kind: 'add' }>
 
-function mergeContext({ state, attribute }: Changed, isVisible: IsVisible, origins: Origins): MergeContext {
+function mergeContext({ state, attribute }: Changed, isVisible: IsVisible, origins: OriginsByList): MergeContext {
   const action = actionOf(state)
   return {
     isVisible,
@@ -259,7 +266,7 @@ function mergeContext({ state, attribute }: Changed, isVisible: IsVisible, origi
 }
 
 /** Synchronous where the work is short. */
-function runPieces<T>(pieces: Pieces<T>): Awaitable<T> {
+function runPieces<T>(pieces: StepwiseWork<T>): Awaitable<T> {
   return runYieldingIfLong(pieces, openTimeSlice())
 }
 

@@ -23,7 +23,7 @@ import type { CatalogAccess, CatalogAccesses } from './catalog-access.ts'
 import { checkSchemaChange } from './check-schema-change.ts'
 import { attributeDenied, denied } from './denied.ts'
 import { MergedChanges } from './merged-changes.ts'
-import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
+import { type AccessFilter, RestrictedSnapshot } from './restricted-snapshot.ts'
 import { restrictedCapabilities } from './restricted-store.ts'
 import { type CallerContext, type Candidates, Visibility } from './visibility.ts'
 
@@ -40,7 +40,7 @@ export function policyRestriction(
     checkSchema: (catalog, next) => checkSchemaChange(accesses.of(catalog).classes, catalog.state, next),
     viewOf: (below, catalog, reading) => {
       const access = accesses.of(catalog)
-      const open = (): Screen => {
+      const open = (): AccessFilter => {
         return { access, visibility: new Visibility(below, access, database, { ...caller, ...reading }) }
       }
       return new RestrictedSnapshot(below, open)
@@ -163,7 +163,7 @@ class PolicyGuard implements ChangeGuard {
   }
 
   /** The caller's view before the unit of work. Not released, since its visibility is still in use. */
-  private snapshot(options: Pick<Screen, 'withReferences'> = {}): Snapshot {
+  private snapshot(options: Pick<AccessFilter, 'withReferences'> = {}): Snapshot {
     const screen = { ...options, access: this.access, visibility: this.visibilityFor('read') }
     return new RestrictedSnapshot(this.before, () => screen)
   }

@@ -6,7 +6,7 @@ import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '
 import { isExpression } from '../schema/expression.ts'
 import type { ClassProperties } from '../schema/properties/class-properties.ts'
 import type { PropertiesOfAttribute } from '../schema/properties/index.ts'
-import type { Pieces } from '../types/logical-type.ts'
+import type { StepwiseWork } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import { checkSchemaChange, isFullyVisible } from './check-schema-change.ts'
 import { type ClassAccess, type ClassRule, referencesOf } from './class-access.ts'
@@ -18,7 +18,7 @@ const classesPerYield = 20
  * Records keep their shapes: a missing attribute is treated like a dropped one. A class whose superclass is hidden inherits from the nearest
  * visible one, and declares the attributes in between itself.
  */
-export function* restrictedCatalog(access: ClassAccess): Pieces<Catalog> {
+export function* restrictedCatalog(access: ClassAccess): StepwiseWork<Catalog> {
   const { catalog } = access
   const exposed = yield* exposedClasses(access)
   const classes: ClassDefinition[] = []
@@ -65,7 +65,7 @@ function areSame(left: readonly ClassRule[], right: readonly ClassRule[]): boole
 }
 
 /** Classes with a grant, and classes that their attributes embed. */
-function* exposedClasses(access: ClassAccess): Pieces<ReadonlySet<ClassNumber>> {
+function* exposedClasses(access: ClassAccess): StepwiseWork<ReadonlySet<ClassNumber>> {
   const { catalog } = access
   const exposed = new Set<ClassNumber>()
   const open: SchemaClass[] = []

@@ -63,7 +63,7 @@ class Undecided implements Entry {
 }
 
 /** Access and visibility that a snapshot is filtered by. */
-export interface Screen {
+export interface AccessFilter {
   readonly access: CatalogAccess
   readonly visibility: Visibility
   /** Records keep references to hidden objects: for callers that only test visibility. */
@@ -74,11 +74,11 @@ export class RestrictedSnapshot implements Snapshot, Screened {
   readonly expect: Snapshot['expect']
   readonly confirm: Snapshot['confirm']
   private readonly below: Snapshot
-  private readonly open: (below: Snapshot) => Awaitable<Screen>
-  private opened: Screen | undefined
+  private readonly open: (below: Snapshot) => Awaitable<AccessFilter>
+  private opened: AccessFilter | undefined
 
   /** `open` is called on the first read of data that may be hidden. */
-  constructor(below: Snapshot, open: (below: Snapshot) => Awaitable<Screen>) {
+  constructor(below: Snapshot, open: (below: Snapshot) => Awaitable<AccessFilter>) {
     this.below = below
     this.open = open
     this.expect = below.expect?.bind(below)
@@ -180,7 +180,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     this.below.release()
   }
 
-  private screen(): Awaitable<Screen> {
+  private screen(): Awaitable<AccessFilter> {
     if (this.opened !== undefined) return this.opened
     const opened = this.open(this.below)
     // The first of two concurrent opens is used.
@@ -192,7 +192,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
   }
 
   /** Accounts the time as work of the caller. */
-  private within<T>(use: (screen: Screen) => Awaitable<T>): Awaitable<T> {
+  private within<T>(use: (screen: AccessFilter) => Awaitable<T>): Awaitable<T> {
     return mapAwaitable(this.screen(), (screen) => {
       const { visibility } = screen
       visibility.begin()
@@ -209,7 +209,11 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     })
   }
 
-  private readScreened(screen: Screen, keys: readonly Bytes[], ranges: readonly RangeRead[]): Awaitable<ReadAnswer> {
+  private readScreened(
+    screen: AccessFilter,
+    keys: readonly Bytes[],
+    ranges: readonly RangeRead[],
+  ): Awaitable<ReadAnswer> {
     return mapAwaitable(this.below.read(keys, ranges), (answer) => {
       const entries: Entry[] = []
       for (const [i, value] of answer.values.entries()) {
@@ -231,7 +235,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
   }
 
   /** Continues behind hidden entries until the limit is reached. */
-  private filled(screen: Screen, range: RangeRead, read: readonly Entry[], found: Entry[]): Awaitable<Entry[]> {
+  private filled(screen: AccessFilter, range: RangeRead, read: readonly Entry[], found: Entry[]): Awaitable<Entry[]> {
     const { limit, reverse = false } = range
     if (limit === undefined || read.length === 0 || read.length < limit || found.length >= limit) return found
     return this.filledByScan(restAfter(range, read), { reverse, limit: limit - found.length }, found, screen)
@@ -241,7 +245,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     rest: KeyRange,
     options: { readonly reverse: boolean; readonly limit: number },
     found: Entry[],
-    { visibility }: Screen,
+    { visibility }: AccessFilter,
   ): Promise<Entry[]> {
     const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
     const batch = Math.max(options.limit, refillBatchMin)
@@ -275,7 +279,11 @@ function mayBeScreened({ from, to }: KeyRange): boolean {
 }
 
 /** For a borrowed object: whether it is visible as stored; undefined where that is unknown without a read, and for other entries. */
-function decideSync(key: Bytes, value: Bytes, { access, visibility, withReferences }: Screen): boolean | undefined {
+function decideSync(
+  key: Bytes,
+  value: Bytes,
+  { access, visibility, withReferences }: AccessFilter,
+): boolean | undefined {
   if (key[0] !== keySpace.object) return undefined
   const { objects, references } = access.forShape(shapeNumberOf(value))
   if (!references.areNone && withReferences !== true) return undefined
@@ -284,7 +292,7 @@ function decideSync(key: Bytes, value: Bytes, { access, visibility, withReferenc
 
 function viewScreened<T>(
   below: Snapshot,
-  screen: Screen,
+  screen: AccessFilter,
   key: Bytes,
   use: (value: Bytes) => T,
 ): Awaitable<T | undefined> {
@@ -326,7 +334,7 @@ function visibleRecord(record: Bytes, references: RecordReferences, visibility: 
 }
 
 /** Values of the entries as the caller sees them, undefined for hidden entries. No promise where everything can be decided synchronously. */
-function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes | undefined)[]> {
+function screened(entries: readonly Entry[], screen: AccessFilter): Awaitable<(Bytes | undefined)[]> {
   const candidates: Candidates = new Map()
   const shapes: (ShapeAccess | undefined)[] = []
   for (const { key, value } of entries) {
@@ -354,7 +362,7 @@ function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes |
 }
 
 /** The objects that an entry refers to: it is hidden if one of them is. */
-function addReferenced(key: Bytes, value: Bytes, { access }: Screen, into: Candidates): void {
+function addReferenced(key: Bytes, value: Bytes, { access }: AccessFilter, into: Candidates): void {
   if (key[0] === keySpace.index) {
     addReference(oidFromBytes(value, 0), into)
     return
@@ -384,7 +392,7 @@ function addReference(oid: Oid, into: Candidates): void {
 async function withoutHiddenReferences(
   values: (Bytes | undefined)[],
   shapes: readonly (ShapeAccess | undefined)[],
-  { visibility }: Screen,
+  { visibility }: AccessFilter,
 ): Promise<(Bytes | undefined)[]> {
   const targets: Candidates = new Map()
   for (const [i, value] of values.entries()) {

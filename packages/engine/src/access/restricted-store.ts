@@ -6,7 +6,7 @@ import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotWatch, Store, StoreCapabilities } from '../store/store.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogAccesses } from './catalog-access.ts'
-import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
+import { type AccessFilter, RestrictedSnapshot } from './restricted-snapshot.ts'
 import { type CallerContext, Visibility } from './visibility.ts'
 
 /** How each member of a store is restricted; exhaustive, so that the compiler rejects new ones. Operator functions and commits bypass it. */
@@ -38,7 +38,7 @@ type RestrictedMembers = {
 export function restrictedStore(database: OpenDatabase, accesses: CatalogAccesses, caller: CallerContext): Store {
   const { store, catalogs } = database
   const open = (below: Snapshot, watch?: SnapshotWatch) => {
-    return mapAwaitable(catalogs.at(below), (catalog): Screen => {
+    return mapAwaitable(catalogs.at(below), (catalog): AccessFilter => {
       const access = accesses.of(catalog)
       return { access, visibility: new Visibility(below, access, database, watch ? { ...caller, watch } : caller) }
     })

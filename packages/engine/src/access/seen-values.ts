@@ -6,7 +6,7 @@ import { unevaluated } from '../records/creation-value.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import { encodeValue, isSameValue } from '../records/same-value.ts'
-import type { Pieces } from '../types/logical-type.ts'
+import type { StepwiseWork } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
@@ -20,7 +20,7 @@ import { type IsVisible, isReferenceVisible, visibleOf } from './value-reference
 const elementsPerYield = 100
 
 /** Origins of the elements of lists that were edited element by element, by the resulting list. */
-export type Origins = Map<unknown, ElementOrigins>
+export type OriginsByList = Map<unknown, ElementOrigins>
 
 /** Context of merging a change of one object. */
 export interface MergeContext {
@@ -48,17 +48,17 @@ export class VisibleValues {
     this.restrictedFormats = restricted
   }
 
-  *visible(spec: TypeSpec, value: unknown, isVisible: IsVisible): Pieces<unknown> {
+  *visible(spec: TypeSpec, value: unknown, isVisible: IsVisible): StepwiseWork<unknown> {
     return yield* this.withDefaults(spec, visibleOf(spec, value, this.formats, isVisible))
   }
 
   /** Embedded objects in the layout of the restricted catalog. */
-  *toRestricted(spec: TypeSpec, visible: unknown): Pieces<unknown> {
+  *toRestricted(spec: TypeSpec, visible: unknown): StepwiseWork<unknown> {
     return yield* this.toLayout(spec, visible, 'restricted')
   }
 
   /** The change in the layout of the full catalog; records the origins of its lists in `origins`. */
-  *changeOf(attribute: AttributeFormat, change: ValueChange, origins: Origins): Pieces<ValueChange> {
+  *changeOf(attribute: AttributeFormat, change: ValueChange, origins: OriginsByList): StepwiseWork<ValueChange> {
     const { spec } = attribute.attribute
     const embedded = embeddedClassOf(spec)
     if (embedded === undefined) return change
@@ -97,7 +97,7 @@ export class VisibleValues {
     before: unknown,
     after: unknown,
     context: MergeContext,
-  ): Pieces<unknown> {
+  ): StepwiseWork<unknown> {
     const { spec } = attribute.attribute
     if (!mayHoldReferences(spec) || before === unevaluated || after === unevaluated) return after
     const { isVisible } = context
@@ -131,7 +131,7 @@ export class VisibleValues {
     before: readonly unknown[],
     after: readonly unknown[],
     context: MergeContext,
-  ): Pieces<unknown[]> {
+  ): StepwiseWork<unknown[]> {
     const format = this.formats.byNumber(number)
     const visibleAttributes = this.access.attributesOf(format.cls)
     const writable = this.access.writableIn(format.cls, context.action)
@@ -156,7 +156,7 @@ export class VisibleValues {
     before: readonly unknown[],
     after: readonly unknown[],
     context: MergeContext,
-  ): Pieces<unknown[]> {
+  ): StepwiseWork<unknown[]> {
     assert(spec.logicalType === 'object', 'what holds references is one or an object')
     const origins = context.originsOf(after) ?? (yield* this.origins(spec, before, after, context))
     const created: readonly unknown[] = this.formats.byNumber(spec.class).defaultValues().values
@@ -177,7 +177,7 @@ export class VisibleValues {
     before: readonly unknown[],
     after: readonly unknown[],
     { isVisible, refuseUnclear }: MergeContext,
-  ): Pieces<ElementOrigins> {
+  ): StepwiseWork<ElementOrigins> {
     const codec = this.formats.embedded(spec.class)
     const [oldValues, newValues]: [string[], string[]] = [[], []]
     for (const [i, element] of before.entries()) {
@@ -194,13 +194,13 @@ export class VisibleValues {
   }
 
   /** Replaces hidden attributes by their defaults. */
-  private *withDefaults(spec: TypeSpec, value: unknown): Pieces<unknown> {
+  private *withDefaults(spec: TypeSpec, value: unknown): StepwiseWork<unknown> {
     if (embeddedClassOf(spec) === undefined) return value
     return yield* this.toLayout(spec, yield* this.toLayout(spec, value, 'restricted'), 'full')
   }
 
   /** `to`: target layout of embedded objects, which have the layout of the other catalog. */
-  private *toLayout(spec: TypeSpec, value: unknown, to: 'restricted' | 'full'): Pieces<unknown> {
+  private *toLayout(spec: TypeSpec, value: unknown, to: 'restricted' | 'full'): StepwiseWork<unknown> {
     if (spec.logicalType === 'object') {
       const [format, restricted] = [this.formats.byNumber(spec.class), this.restrictedFormats.byNumber(spec.class)]
       const result: unknown[] = to === 'restricted' ? [] : format.defaultValues().values

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { reasonOf } from '../store/lmdb/file-failure.ts'
+import { describeFileFailure } from '../store/lmdb/file-failure.ts'
 import { backupPlace, chainOf, listBackups } from './backup-directory.ts'
 import { checkEntryFile } from './entry-file.ts'
 import { entriesSuffix, type Manifest, manifestSuffix } from './manifest.ts'
@@ -79,7 +79,7 @@ async function problemsOf(
   const path = join(directory, `${one.name}${entriesSuffix}`)
   const note = (error: unknown): void => {
     if (signal?.aborted === true) throw error
-    problems.push(`${reasonOf(error, path).replace(/\.$/, '')}.`)
+    problems.push(`${describeFileFailure(error, path).replace(/\.$/, '')}.`)
   }
   try {
     // A broken chain is reported once, for the backup whose base is missing.

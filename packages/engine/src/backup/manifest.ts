@@ -26,7 +26,7 @@ export interface Manifest {
   readonly changeLog?: LogRange
   readonly base?: { readonly name: string; readonly id: string }
   readonly file: EntryFileSummary
-  readonly counts: Counts
+  readonly counts: BackupCounts
 }
 
 export interface LogRange {
@@ -37,7 +37,7 @@ export interface LogRange {
   readonly to: number
 }
 
-export interface Counts {
+export interface BackupCounts {
   readonly objects: number
   readonly links: number
   readonly indexEntries: number

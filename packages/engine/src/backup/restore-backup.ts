@@ -11,7 +11,7 @@ import { restoredSessionsSkipped } from '../limits.ts'
 import { decodeCounters, encodeCounters } from '../schema/catalog-codec.ts'
 import { CopyClaim } from '../storage/copy-claim.ts'
 import { earliestAlike, encodeFormatVersion, storageFormat } from '../storage/storage-format.ts'
-import { reasonOf } from '../store/lmdb/file-failure.ts'
+import { describeFileFailure } from '../store/lmdb/file-failure.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Change, Snapshot, Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
@@ -22,7 +22,7 @@ import { DerivedEntries } from './derived-entries.ts'
 import { DamagedBackup, readEntryFile } from './entry-file.ts'
 import { entriesSuffix, type Manifest, manifestSuffix } from './manifest.ts'
 import { loggedParts, type RestoreEnd } from './replay-log.ts'
-import { latestFor, momentOf, noBackup, refuseUntil, requiredBackups } from './restore-point.ts'
+import { latestFor, noBackup, parseRestorePoint, refuseUntil, requiredBackups } from './restore-point.ts'
 import { TargetWriter } from './target-writer.ts'
 
 export interface RestoreOptions {
@@ -59,7 +59,7 @@ export interface RestoreReport {
 export async function planRestore(path: string, until?: string): Promise<RestorePlan> {
   const { directory, name } = await backupPlace(path)
   const { all, damaged } = await listBackups(directory)
-  const end = momentOf(until)
+  const end = parseRestorePoint(until)
   const backup = name === undefined ? latestFor(all, end) : all.find((one) => one.name === name)
   // The damaged backup may be the latest one, or a required one.
   if (name === undefined && damaged[0] !== undefined && backup !== undefined) {
@@ -89,7 +89,7 @@ export async function restoreBackup(path: string, target: Store, options: Restor
     return await new Restore(plan, target, options).run()
   } catch (cause) {
     if (options.signal?.aborted === true) throw cause
-    throw new Error(`${reasonOf(cause, path).replace(/\.$/, '')}.`, { cause })
+    throw new Error(`${describeFileFailure(cause, path).replace(/\.$/, '')}.`, { cause })
   }
 }
 

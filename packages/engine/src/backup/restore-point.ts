@@ -15,7 +15,7 @@ export function noBackup(message: string): PlaceRefused {
 }
 
 /** Throws if `until` is neither a time nor a position. */
-export function momentOf(until: string | undefined): RestoreMoment {
+export function parseRestorePoint(until: string | undefined): RestoreMoment {
   if (until === undefined) return {}
   if (/^\d+-\d+$/.test(until)) {
     const { epoch, number } = parsePosition(until)

@@ -16,7 +16,7 @@ import { refuseUnfinishedIn } from '../storage/copy-claim.ts'
 import { decodeFormatVersion, formatVersionKey, storageFormat } from '../storage/storage-format.ts'
 import { appendedKey } from '../store/append.ts'
 import { appendedValues, scanAppended } from '../store/append-blocks.ts'
-import { reasonOf } from '../store/lmdb/file-failure.ts'
+import { describeFileFailure } from '../store/lmdb/file-failure.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
 import type { SettledNumbers, Snapshot, Store } from '../store/store.ts'
 import {
@@ -32,7 +32,7 @@ import {
 } from './backup-directory.ts'
 import { checkEntryFile, EntryFileWriter } from './entry-file.ts'
 import {
-  type Counts,
+  type BackupCounts,
   entriesSuffix,
   type LogRange,
   type Manifest,
@@ -89,7 +89,7 @@ export async function withBackupsLocked<T>(
     }
   } catch (cause) {
     if (signal?.aborted === true) throw cause
-    const reason = reasonOf(cause, place.directory).replace(/\.$/, '')
+    const reason = describeFileFailure(cause, place.directory).replace(/\.$/, '')
     throw new Error(`There is no backup of ${store.capabilities.location}: ${reason}.`, { cause })
   }
 }
@@ -276,7 +276,7 @@ export class BackupWriter {
         const fields = await fill(writer)
         const file = await writer.end()
         const { commits, ...counts } = this.counts
-        const counted: Counts = fields.kind === 'full' ? counts : { ...counts, commits }
+        const counted: BackupCounts = fields.kind === 'full' ? counts : { ...counts, commits }
         backup = newManifest({ ...fields, file, counts: counted })
       } catch (error) {
         await writer.abandon()

@@ -15,7 +15,7 @@ import { createPacked } from './create-packed.ts'
 import { FailedLines, isLineError } from './failed-lines.ts'
 import { attributesWithOids, type OidOf, unknownName, withOids } from './named-objects.ts'
 import { type KeyText, noSuchKey, UniqueKeys } from './unique-keys.ts'
-import { unreadable } from './unreadable-lines.ts'
+import { unreadableLines } from './unreadable-lines.ts'
 
 export interface BatchSettings {
   /** Ids of committed lines. */
@@ -71,7 +71,7 @@ class Batch {
       if (!this.settings.reportsAll || !(error instanceof AshlarError) || !isLineError(error)) throw error
       const failed = error.errors[0]?.place[0]
       if (typeof failed !== 'number') throw error
-      const others = await unreadable(this.unit, this.commands, failed, this.settings)
+      const others = await unreadableLines(this.unit, this.commands, failed, this.settings)
       throw others.length === 0 ? error : new FailedLines(error, others)
     }
   }

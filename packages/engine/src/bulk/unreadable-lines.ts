@@ -17,7 +17,7 @@ interface ValidationSettings {
 }
 
 /** Returns their errors, with places that begin with positions; `failed` is the line known to fail. */
-export async function unreadable(
+export async function unreadableLines(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
   failed: number,

@@ -1,5 +1,5 @@
 /** A growable buffer for records and other values; fixed-width numbers are big-endian. */
-import type { PreparedText } from './prepared-text.ts'
+import type { EncodedText } from './prepared-text.ts'
 import { writeUint32At } from './write-number.ts'
 
 /** Up to this length a loop is faster than a native call. */
@@ -69,7 +69,7 @@ export class ByteWriter {
   }
 
   /** Writes words: a loop over single bytes takes three times as long. */
-  writePrepared({ words, length }: PreparedText): void {
+  writePrepared({ words, length }: EncodedText): void {
     const at = this.reserve(words.length * 4)
     const view = this.view ?? this.newView()
     for (let i = 0; i < words.length; i++) view.setInt32(at + i * 4, words[i] as number, true)

@@ -1,6 +1,6 @@
 /** Writes JSON text as UTF-8 bytes, directly from record bytes. */
 import { ByteWriter } from './byte-writer.ts'
-import type { PreparedText } from './prepared-text.ts'
+import type { EncodedText } from './prepared-text.ts'
 
 /** Up to this length a loop is faster than a native call. */
 const shortBytes = 32
@@ -64,7 +64,7 @@ export class JsonWriter {
   }
 
   /** Writes JSON, for example `,"name":`. */
-  prepared(text: PreparedText): void {
+  prepared(text: EncodedText): void {
     this.to.writePrepared(text)
   }
 

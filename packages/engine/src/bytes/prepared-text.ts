@@ -1,5 +1,5 @@
 /** A text that is written often, such as an attribute name, stored so that four bytes are written at a time. */
-export class PreparedText {
+export class EncodedText {
   /** In bytes. */
   readonly length: number
   /** Little-endian; the last word is zero-padded. */

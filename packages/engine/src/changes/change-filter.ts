@@ -1,5 +1,5 @@
 /** Selects the changes to report: objects of a class for which a predicate holds before or after. */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, truncateForMessage } from '../errors.ts'
 import { type CompiledPredicate, compilePredicate } from '../query/compile-predicate.ts'
 import type { EvaluationContext } from '../query/evaluate/evaluation-context.ts'
 import { ObjectView } from '../query/evaluate/object-view.ts'
@@ -9,7 +9,6 @@ import { type ScriptContext, StatementContext } from '../query/execute/statement
 import type { AttributeFormat } from '../records/class-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import { truncateForMessage } from '../schema/command-error.ts'
 import { didYouMean } from '../schema/names.ts'
 import type { Bytes, Snapshot } from '../store/store.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'

@@ -4,7 +4,7 @@ import type { ChangeFeed } from './change-feed.ts'
 import type { ChangeWaiters } from './change-waiters.ts'
 import type { LiveQuery } from './live-query.ts'
 
-export interface Following {
+export interface ChangeFollowing {
   readonly changes: Pick<ChangeFeed, 'page'>
   readonly waiters: ChangeWaiters
   /** The caller must begin it, and finally end it. */

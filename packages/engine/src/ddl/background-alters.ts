@@ -1,7 +1,7 @@
 /** Changes of classes that go on after their request was replied to (contract 10.5.12). */
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
-import { stopped } from '../schema/class-validation.ts'
+import { validationStopped } from '../schema/class-validation.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 
 /** A change of classes that is done, or goes on in the background. */
@@ -35,7 +35,7 @@ export class BackgroundAlters {
 
   /** Changes under way fail, as their classes show. */
   async stop(): Promise<void> {
-    this.stopping.abort(new AshlarError('ShuttingDown', stopped.message))
+    this.stopping.abort(new AshlarError('ShuttingDown', validationStopped.message))
     await Promise.all(this.running)
   }
 }

@@ -3,7 +3,7 @@ import { catalogVersionKey } from '../bytes/key-space.ts'
 import { catalogKey } from '../catalog/catalog-keys.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { encodeNextNumber, nextNumberKey } from '../catalog/next-number.ts'
-import { AshlarError, assert } from '../errors.ts'
+import { AshlarError, assert, truncateForMessage } from '../errors.ts'
 import { buildIndexInTransaction } from '../indexes/build-in-transaction.ts'
 import { fillReferrers } from '../indexes/fill-referrers.ts'
 import type { EngineLimits } from '../limits.ts'
@@ -22,7 +22,6 @@ import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { encodeSequence } from '../schema/catalog-codec.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
-import { truncateForMessage } from '../schema/command-error.ts'
 import type {
   AlterClass,
   CreateIndex,

@@ -27,7 +27,7 @@ export async function countLosses(
   const requested = new Set(attributes)
   const formats = recordFormats(changing)
   const classes = changing.classes.filter((cls) => cls.isReferenceable && formats.of(cls).hasPendingType)
-  const losses = new Losses()
+  const losses = new AttributeLosses()
   const count = (_owner: ClassFormat, { attribute, pendingType }: AttributeFormat, value: unknown): void => {
     if (pendingType === undefined || value === null || !requested.has(attribute.number)) return
     losses.add(attribute.declaringClass.name, attribute.name, pendingType.lossyValues(value).length)
@@ -50,7 +50,7 @@ export async function countLosses(
 }
 
 /** Counts by class and attribute. */
-export class Losses {
+export class AttributeLosses {
   private readonly counts = new Map<string, AttributeLoss>()
   /** A description of the first value found that does not fit. */
   example: string | undefined

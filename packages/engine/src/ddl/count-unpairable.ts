@@ -11,7 +11,7 @@ import type { Bytes, Snapshot } from '../store/store.ts'
 import { linkStorageOf } from '../types/link-storage.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import type { Losses } from './count-losses.ts'
+import type { AttributeLosses } from './count-losses.ts'
 
 /**
  * Counts references to missing objects and, if the inverse is a single reference, all but the first to each object. `catalog`:
@@ -21,7 +21,7 @@ export async function countUnpairable(
   snapshot: Snapshot,
   catalog: Catalog,
   { attribute, owner, inverse }: Pairing,
-  losses: Losses,
+  losses: AttributeLosses,
   newContainers: readonly Container[] = [],
   keysMax = comparedKeysMax,
 ): Promise<void> {

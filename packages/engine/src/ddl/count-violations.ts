@@ -14,7 +14,7 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { countLinkViolations, LinkCounter, linksCountedBy } from './count-link-violations.ts'
 import { Violations } from './violations.ts'
 
-export interface CountOptions {
+export interface ViolationCountOptions {
   readonly expressions: CheckSource
   readonly newContainers?: readonly Container[]
   /** Called after each part with the number of objects read, of how many; may throw to abort the count. */
@@ -29,7 +29,7 @@ export async function countViolations(
   snapshot: Snapshot,
   catalog: Catalog,
   constraints: StoredConstraints,
-  { expressions, newContainers = [], onProgress }: CountOptions,
+  { expressions, newContainers = [], onProgress }: ViolationCountOptions,
 ): Promise<Violations> {
   const violations = new Violations()
   const { attributes, checks } = constraints

@@ -35,7 +35,7 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { ObjectExpressions } from '../write/object-expressions.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import { refuseByExtents } from './check-extents.ts'
-import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
+import { type AttributeLoss, AttributeLosses, countLosses } from './count-losses.ts'
 import { countUnpairable } from './count-unpairable.ts'
 import { countViolations } from './count-violations.ts'
 import { refuseEqualKeys } from './refuse-equal-keys.ts'
@@ -91,7 +91,7 @@ async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<Sche
 }
 
 interface Checked {
-  readonly losses: Losses
+  readonly losses: AttributeLosses
   /** The snapshot from which the indexes would be built. */
   readonly snapshot: Snapshot
 }
@@ -101,7 +101,7 @@ async function checkOnline(
   { typeChanges, pairings }: OnlineAlter,
   pending: Catalog,
 ): Promise<Checked> {
-  const losses = new Losses()
+  const losses = new AttributeLosses()
   const attributes = typeChanges.map(({ attribute }) => attribute)
   losses.addAll(await countLosses(snapshot, pending, attributes, containers.cached()))
   for (const pairing of pairings) await countUnpairable(snapshot, pending, pairing, losses, containers.cached())
@@ -180,7 +180,7 @@ async function countDeleted(
       if (after.attribute(number) === undefined && !moved.has(number)) gone.set(number, { owner, attribute })
     }
   }
-  const losses = new Losses()
+  const losses = new AttributeLosses()
   if (gone.size === 0) return []
   const owners = new Set([...gone.values()].map(({ owner }) => owner))
   const holding = new Set<ClassNumber>()
@@ -203,7 +203,7 @@ async function countLinks(
   snapshot: Snapshot,
   containers: readonly Container[],
   gone: ReadonlyMap<AttributeNumber, { readonly owner: SchemaClass; readonly attribute: Attribute }>,
-  losses: Losses,
+  losses: AttributeLosses,
 ): Promise<void> {
   const kinds = new Map(
     [...gone].flatMap(([number, { attribute }]) => {

@@ -10,11 +10,17 @@ import { readDuplicate } from '../indexes/duplicate-note.ts'
 import { buildReferrers } from '../indexes/fill-referrers.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import { countObjects } from '../records/scan-objects.ts'
-import { completedState, concurrentAlter, constraintsToCheck, type OnlineAlter, partsOf } from '../schema/alter-plan.ts'
+import {
+  completedState,
+  concurrentAlter,
+  constraintsToCheck,
+  type OnlineAlter,
+  pendingPartsOf,
+} from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexNumber, ValidationFailure } from '../schema/class-definition.ts'
-import { isRunning, withValidation } from '../schema/class-validation.ts'
+import { isValidationRunning, withValidation } from '../schema/class-validation.ts'
 import { withoutPending } from '../schema/pending-types.ts'
 import type { Snapshot } from '../store/store.ts'
 import { runYieldingIfLong } from '../store/time-slice.ts'
@@ -25,7 +31,7 @@ import type { OpenDatabase } from '../write/open-database.ts'
 import { buildPairings } from './build-pairings.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import { checkExtents } from './check-extents.ts'
-import { countLosses, Losses } from './count-losses.ts'
+import { AttributeLosses, countLosses } from './count-losses.ts'
 import { countUnpairable } from './count-unpairable.ts'
 import { countViolations } from './count-violations.ts'
 import { buildContext } from './index-builds.ts'
@@ -70,7 +76,7 @@ const longReading = { isLong: true }
 /** Checks values written before the types were published, so it must first wait for all commits of that time. */
 async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pairings }: OnlineAlter): Promise<void> {
   await awaitPendingCommits(store)
-  const losses = new Losses()
+  const losses = new AttributeLosses()
   const count = async (snapshot: Snapshot): Promise<void> => {
     const catalog = await catalogs.at(snapshot)
     const converted = typeChanges.filter(({ work }) => work.kind === 'convert').map(({ attribute }) => attribute)
@@ -204,13 +210,13 @@ async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unkno
 async function rollback(writer: CatalogWriter, plan: OnlineAlter, error: unknown): Promise<boolean> {
   const { typeChanges, newChecks, replacements, session, progressClass } = plan
   return writer.change(async (catalog) => {
-    const parts = partsOf(plan, catalog)
+    const parts = pendingPartsOf(plan, catalog)
     const isPending = parts.attributes.size === typeChanges.length && parts.checks.length === newChecks.length
     // Those of a change that was committed are ready.
     const unfinished = catalog.state.indexes.filter((one) => one.state === 'building' && one.session === session)
     const building = unfinished.map(({ number }) => number).filter((number) => replacements.includes(number))
     const undone = withoutPending(catalog.state, { ...parts, replacements: building })
-    const isVisible = progressClass !== undefined && isRunning(catalog.state, progressClass)
+    const isVisible = progressClass !== undefined && isValidationRunning(catalog.state, progressClass)
     const state = isVisible ? withValidation(undone, progressClass.number, { failure: failureOf(error) }) : undone
     return { state, result: isPending }
   }, true)

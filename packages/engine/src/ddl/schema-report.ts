@@ -5,7 +5,7 @@ import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import { namesIn } from '../schema/class-expressions.ts'
 import { describeAttribute, describeContext } from '../schema/representation.ts'
-import type { Pieces } from '../types/logical-type.ts'
+import type { StepwiseWork } from '../types/logical-type.ts'
 import type { TypeDefinition } from '../types/type-definition.ts'
 import type { AttributeLoss } from './count-losses.ts'
 
@@ -38,7 +38,7 @@ const changeBytes = 500
 const attributeBytes = 200
 
 /** In order of class number. Charges `memory`. Throws LimitExceeded and ServerBusy. */
-export function* classChanges(before: Catalog, after: Catalog, memory: RequestMemory): Pieces<ClassChange[]> {
+export function* classChanges(before: Catalog, after: Catalog, memory: RequestMemory): StepwiseWork<ClassChange[]> {
   const numbers = [...new Set([...before.classes, ...after.classes].map(({ number }) => number))]
   const changes: ClassChange[] = []
   for (const number of numbers.sort((one, other) => one - other)) {
@@ -119,7 +119,7 @@ function attributeChanges(
 }
 
 /** Referenceable classes whose objects get another shape, or embed objects that do. */
-export function* reshapedObjects(before: Catalog, after: Catalog): Pieces<SchemaClass[]> {
+export function* reshapedObjects(before: Catalog, after: Catalog): StepwiseWork<SchemaClass[]> {
   const reshaped = new Set(
     before.classes
       .filter((cls) => {

@@ -6,10 +6,10 @@ import { flushObjects } from '../write/flush.ts'
 import { pairObjects } from './build-pairings.ts'
 import { requireCountedLinks } from './count-link-violations.ts'
 import { countViolations } from './count-violations.ts'
-import { prepareTypeChanges, type RetypeContext, writeRelocated } from './transactional-retype.ts'
+import { prepareTypeChanges, type RetypeTransaction, writeRelocated } from './transactional-retype.ts'
 
 /** The services of a catalog transaction that the change uses. */
-interface AlterTransaction extends RetypeContext {
+interface AlterTransaction extends RetypeTransaction {
   readonly expressions: CheckSource
   putAltered(state: CatalogState): Promise<void>
   /** Throws LimitExceeded and UniqueViolation. */

@@ -29,10 +29,10 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setValue, touch } from '../write/working-set.ts'
-import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
+import { type AttributeLoss, AttributeLosses, countLosses } from './count-losses.ts'
 import { countUnpairable } from './count-unpairable.ts'
 
-export interface RetypeContext {
+export interface RetypeTransaction {
   readonly transaction: Transaction
   readonly catalog: Catalog
   readonly containers: Containers
@@ -49,7 +49,7 @@ export interface RelocatedElements {
 }
 
 export interface PreparedTypeChanges {
-  readonly losses: Losses
+  readonly losses: AttributeLosses
   readonly relocated: readonly RelocatedElements[]
   /** The objects whose attributes change. */
   readonly oids: readonly Oid[]
@@ -57,7 +57,7 @@ export interface PreparedTypeChanges {
 
 /** Counts losses and collects the elements to be relocated. With `isApplied`, clears references that do not fit. Throws LimitExceeded. */
 export async function prepareTypeChanges(
-  context: RetypeContext,
+  context: RetypeTransaction,
   plan: TransactionalAlter,
   isApplied: boolean,
 ): Promise<PreparedTypeChanges> {
@@ -86,7 +86,7 @@ export async function prepareTypeChanges(
   )) {
     for (const oid of part) oids.push(oid)
   }
-  const losses = new Losses()
+  const losses = new AttributeLosses()
   losses.addAll(await countConversions(context, plan))
   for (const pairing of pairings) await countUnpairable(transaction.overlay(), catalog, pairing, losses, uncommitted)
   const narrowed = typeChanges.filter(({ work }) => work.kind === 'narrow')
@@ -141,7 +141,7 @@ function notThere(oid: Oid): ReadSkew {
 }
 
 async function countConversions(
-  { transaction, catalog, containers }: RetypeContext,
+  { transaction, catalog, containers }: RetypeTransaction,
   { typeChanges, pending }: TransactionalAlter,
 ): Promise<AttributeLoss[]> {
   const lossy = typeChanges.filter(({ work }) => work.kind === 'convert' && !work.conversion.isLossless)
@@ -156,7 +156,7 @@ async function countConversions(
 
 /** Counts the references to objects outside the new class, and clears them if `isApplied`. */
 async function narrowReferences(
-  context: RetypeContext,
+  context: RetypeTransaction,
   unit: UnitOfWork,
   states: readonly ObjectState[],
   { attribute: number, to }: Retype,
@@ -228,7 +228,7 @@ function referenceIn(element: unknown): Oid {
 
 /** Decides by the class of the container, which is known even if the object is deleted; a null reference fits. */
 function fitting(
-  { transaction, containers, catalog }: RetypeContext,
+  { transaction, containers, catalog }: RetypeTransaction,
   isAllowed: (cls: SchemaClass) => boolean,
 ): (oid: Oid) => Promise<boolean> {
   return async (oid) => {
@@ -244,7 +244,7 @@ function fitting(
  * these to exist and the missing ones to be absent.
  */
 async function collectElements(
-  context: RetypeContext,
+  context: RetypeTransaction,
   states: readonly ObjectState[],
   { attribute: number, becomes, to }: Retype,
   next: CatalogState,

@@ -1,7 +1,7 @@
 /** Exports all objects of a federated database, or of a class and its subclasses, in OID order from one snapshot (contract 2.2.25). */
 import { JsonWriter } from '../bytes/json-writer.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, truncateForMessage } from '../errors.ts'
 import { exportedLinksMax, exportRangesMax } from '../limits.ts'
 import { type MemorySource, objectJson, readObject, visibleRange } from '../objects/read.ts'
 import { writeRecordJson } from '../objects/representation.ts'
@@ -13,7 +13,6 @@ import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-ke
 import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import { truncateForMessage } from '../schema/command-error.ts'
 import { representIndex } from '../schema/index-definition.ts'
 import { didYouMean } from '../schema/names.ts'
 import { type ClassRepresentation, representClass } from '../schema/representation.ts'

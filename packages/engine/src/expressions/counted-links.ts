@@ -1,5 +1,5 @@
 /** Finds where the expression of a check counts the elements of collections of references (contract 10.6.21). */
-import { type Bound, partsOf } from '../query/bind/bound.ts'
+import { type Bound, operandsOf } from '../query/bind/bound.ts'
 import { isMany, isReference } from '../query/values/value-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 
@@ -22,7 +22,7 @@ export function countedLinks(bound: Bound, slot: number): ReadonlyMap<AttributeN
     } else if (part.kind === 'compare') {
       find(part.left, maxComparedWith(part.right))
       find(part.right, maxComparedWith(part.left))
-    } else for (const one of partsOf(part)) find(one, Number.POSITIVE_INFINITY)
+    } else for (const one of operandsOf(part)) find(one, Number.POSITIVE_INFINITY)
   }
   find(bound, Number.POSITIVE_INFINITY)
   return counted
@@ -40,5 +40,5 @@ export function countsReferences(bound: Bound): boolean {
     const { type } = bound.collection
     if (isMany(type) && isReference(type.element)) return true
   }
-  return partsOf(bound).some(countsReferences)
+  return operandsOf(bound).some(countsReferences)
 }

@@ -2,7 +2,7 @@
 
 import { expressionTokensMax } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
-import { type Bound, isTimeOrChance, partsOf } from '../query/bind/bound.ts'
+import { type Bound, isTimeOrChance, operandsOf } from '../query/bind/bound.ts'
 import { assignable } from '../query/bind/coercion.ts'
 import { followsReferences, isRecordOnlyItself } from '../query/bind/record-only.ts'
 import { type Binder, contextScope, type Scope } from '../query/bind/scope.ts'
@@ -64,7 +64,7 @@ function boundedDraws(bound: Bound, binder: Binder): string[] {
 /** Throws QueryError for numbers that are drawn for each element of a collection. */
 function drawsOf(bound: Bound, binder: Binder): string[] {
   if (bound.kind === 'next') return [bound.sequence]
-  const draws = partsOf(bound).flatMap((part) => drawsOf(part, binder))
+  const draws = operandsOf(bound).flatMap((part) => drawsOf(part, binder))
   if (draws.length > 0 && (bound.kind === 'each' || bound.kind === 'choose' || bound.kind === 'quantifier')) {
     throw binder.error(bound, 'NEXT is evaluated once per creation, not for each element of a collection')
   }
@@ -94,7 +94,7 @@ function refuseOthers(bound: Bound, limits: Limits, binder: Binder): void {
   if (site.kind === 'checks' && isLinkCount(bound, slot)) return
   const what = foreignPart(bound, site)
   if (what !== undefined && !(mayFollow && followedKinds.includes(what))) throw binder.error(bound, restriction(what))
-  for (const part of partsOf(bound)) refuseOthers(part, limits, binder)
+  for (const part of operandsOf(bound)) refuseOthers(part, limits, binder)
   if (mayFollow) return
   // Rejects expressions that iterate over the elements of a collection of references.
   if (!isRecordOnlyItself(bound)) throw binder.error(bound, restriction(referencePath))
@@ -160,5 +160,5 @@ function refuseEachOther(bound: Bound, site: ExpressionSite, cls: SchemaClass, b
   if (kind !== 'checks' && !isItself && isExpression(named?.properties?.own[kind])) {
     throw binder.error(bound, `attribute ${named?.name} itself has an expression for its ${kind}`)
   }
-  for (const part of partsOf(bound)) refuseEachOther(part, site, cls, binder)
+  for (const part of operandsOf(bound)) refuseEachOther(part, site, cls, binder)
 }

@@ -4,6 +4,6 @@ import { countRange } from '../store/count-range.ts'
 import type { Snapshot } from '../store/store.ts'
 import { indexRange } from './index-key.ts'
 
-export function countEntries(snapshot: Snapshot, index: IndexNumber): Promise<number> {
+export function countIndexEntries(snapshot: Snapshot, index: IndexNumber): Promise<number> {
   return countRange(snapshot, indexRange(index))
 }

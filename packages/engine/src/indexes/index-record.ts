@@ -1,12 +1,11 @@
 /** The representation of indexes in replies: definition and number of entries (contract 6). */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, truncateForMessage } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
-import { truncateForMessage } from '../schema/command-error.ts'
 import { representIndex } from '../schema/index-definition.ts'
 import type { Snapshot } from '../store/store.ts'
 import { readProgress } from './build-progress.ts'
-import { countEntries } from './count-entries.ts'
+import { countIndexEntries } from './count-entries.ts'
 import { indexRange } from './index-key.ts'
 
 export type IndexRecord = ReturnType<typeof representIndex> & {
@@ -35,7 +34,7 @@ export async function readIndexRecord(snapshot: Snapshot, catalog: Catalog, name
 
 async function recordOf(snapshot: Snapshot, catalog: Catalog, index: IndexDefinition): Promise<IndexRecord> {
   const isPart = (await snapshot.hides?.(indexRange(index.number))) === true
-  const counted = isPart ? {} : { entryCount: await countEntries(snapshot, index.number) }
+  const counted = isPart ? {} : { entryCount: await countIndexEntries(snapshot, index.number) }
   const record = { ...representIndex(index, catalog), ...counted }
   if (index.state !== 'building' || index.isBackground !== true) return record
   const { objectsDone = 0, objectsTotal = 0 } = (await readProgress(snapshot, index.number)) ?? {}

@@ -20,7 +20,7 @@ import {
   removeStoredEntry,
 } from './link-entries.ts'
 import { mapEntryKey, mapEntryValue } from './map-entries.ts'
-import { addToMany, inverseOf, moveToEnd, placeOf, referenceSpecOf, removeFromMany } from './relationships.ts'
+import { addToMany, inverseOf, linkSpecOf, moveToEnd, placeOf, removeFromMany } from './relationships.ts'
 
 interface Collection {
   readonly unit: UnitOfWork
@@ -162,7 +162,7 @@ async function append(
   previous: Pick<Set<Oid>, 'has'>,
 ): Promise<void> {
   if (elements.length === 0) return
-  const { referencedClass } = referenceSpecOf(attribute)
+  const { referencedClass } = linkSpecOf(attribute)
   unit.requireObject(state.oid)
   if (attribute.linkStorage === 'list') await readListEnds(unit, [owner])
   await inSlices(elements, async (target) => {

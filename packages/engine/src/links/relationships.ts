@@ -16,7 +16,7 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { excuse, type ObjectState, setPosition, setValue } from '../write/working-set.ts'
 import { addEntry, nextPosition, type RelationshipEnd, readListEnds, removeEntry } from './link-entries.ts'
 
-export function referenceSpecOf(attribute: AttributeFormat): ReferenceSpec {
+export function linkSpecOf(attribute: AttributeFormat): ReferenceSpec {
   const { spec } = attribute.attribute
   const reference = spec.logicalType === 'list' || spec.logicalType === 'set' ? spec.element : spec
   assert(reference.logicalType === 'reference', 'a link attribute holds references')
@@ -24,7 +24,7 @@ export function referenceSpecOf(attribute: AttributeFormat): ReferenceSpec {
 }
 
 export function inverseOf(attribute: AttributeFormat): AttributeNumber | null {
-  return referenceSpecOf(attribute).inverseAttribute
+  return linkSpecOf(attribute).inverseAttribute
 }
 
 /** Returns the inverse attribute of a partner that was found through a link rather than by its class. Throws ReadSkew. */
@@ -54,7 +54,7 @@ export async function setReference(
   assert(inverse !== null, 'a bidirectional link has an inverse')
   let partner: ClassFormat | undefined
   if (target !== noOid) {
-    const { referencedClass } = referenceSpecOf(attribute)
+    const { referencedClass } = linkSpecOf(attribute)
     partner = await unit.checkReference(target, referencedClass, placeOf(state.format, attribute))
   }
   if (old !== noOid) await clearReference(unit, state, attribute)
@@ -135,7 +135,7 @@ export async function addToMany(
   targets: readonly Oid[],
   place: ReferenceLocation,
 ): Promise<void> {
-  const { referencedClass, inverseAttribute } = referenceSpecOf(owner.attribute)
+  const { referencedClass, inverseAttribute } = linkSpecOf(owner.attribute)
   assert(inverseAttribute !== null, 'a bidirectional link has an inverse')
   const sides: RelationshipEnd[] = []
   await inSlices(new Set(targets), async (target) => {
@@ -191,7 +191,7 @@ async function addToManyToMany(
 
 /** Removes the targets from a to-many side. Absent targets are not an error, and the commit requires them to be absent. */
 export async function removeFromMany(unit: UnitOfWork, owner: RelationshipEnd, targets: readonly Oid[]): Promise<void> {
-  const { inverseAttribute: inverse, referencedClass } = referenceSpecOf(owner.attribute)
+  const { inverseAttribute: inverse, referencedClass } = linkSpecOf(owner.attribute)
   assert(inverse !== null, 'a bidirectional link has an inverse')
   const removed: Oid[] = []
   await inSlices(new Set(targets), async (oid) => {

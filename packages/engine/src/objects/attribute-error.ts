@@ -1,6 +1,5 @@
 /** Adds class, attribute and position to errors in the attributes of a command. */
-import { AshlarError, type CommandPlace, type ErrorKind } from '../errors.ts'
-import { truncateForMessage } from '../schema/command-error.ts'
+import { AshlarError, type CommandPlace, type ErrorKind, truncateForMessage } from '../errors.ts'
 import { ValueError } from '../types/logical-type.ts'
 
 /** The position of an attribute in a command. */

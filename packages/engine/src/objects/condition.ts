@@ -11,7 +11,7 @@ import { objectJson, visibleLinks } from './read.ts'
 import { loadExisting } from './update.ts'
 
 /** Receives the object's entity tag as of the commit. */
-export type Condition = (entityTag: string) => boolean
+export type TagCondition = (entityTag: string) => boolean
 
 /** Bytes hashed per time slice check: about a millisecond of work. */
 const hashSliceBytes = 1_048_576
@@ -45,7 +45,7 @@ async function largeEntityTag(representation: Uint8Array): Promise<string> {
 export async function checkCondition(
   unit: UnitOfWork,
   oid: Oid,
-  condition: Condition,
+  condition: TagCondition,
   action: 'read' | 'update' | 'delete',
 ): Promise<void> {
   const { transaction } = unit

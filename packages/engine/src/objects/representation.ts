@@ -2,7 +2,7 @@
 
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { JsonWriter } from '../bytes/json-writer.ts'
-import { PreparedText } from '../bytes/prepared-text.ts'
+import { EncodedText } from '../bytes/prepared-text.ts'
 import { unreachable } from '../errors.ts'
 import { inKeyOrder, type MapEntry, mapKeyCodec, readMapEntries, readMapEntry } from '../links/map-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
@@ -17,7 +17,7 @@ import { writeOidJson, writeOidText } from '../types/oid.ts'
 /** Link entries in order, by the index of the link attribute in the class; JSON text if there are very many. */
 export type LinkEntries = ReadonlyMap<number, readonly Entry[] | Buffer>
 
-const openings = new WeakMap<ClassFormat, PreparedText>()
+const openings = new WeakMap<ClassFormat, EncodedText>()
 
 /** Appends `{"__class__":…,"__identifier__":…, …}`. `oid`: as text. */
 export function writeObjectJson(
@@ -56,10 +56,10 @@ function writeOpening(json: JsonWriter, format: ClassFormat, oid: string): void 
   json.ascii('"')
 }
 
-function openingOf(format: ClassFormat): PreparedText {
+function openingOf(format: ClassFormat): EncodedText {
   let opening = openings.get(format)
   if (opening === undefined) {
-    opening = new PreparedText(`{"__class__":${JSON.stringify(format.cls.name)},"__identifier__":"`)
+    opening = new EncodedText(`{"__class__":${JSON.stringify(format.cls.name)},"__identifier__":"`)
     openings.set(format, opening)
   }
   return opening

@@ -15,7 +15,7 @@ import { indexRow } from './statements/create-index.ts'
 import { typeOfStatement } from './statements/statement-kinds.ts'
 import { noTextFormats } from './values/text-format.ts'
 
-export async function createIndex(
+export async function createIndexOnline(
   statement: CreateIndexStatement,
   texts: ScriptContext,
   resources: QueryResources,

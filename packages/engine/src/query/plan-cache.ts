@@ -25,7 +25,7 @@ import { type Dialect, dialectDefault } from './language/dialect.ts'
 import { liftLiterals, parseLifted } from './parse/lift-literals.ts'
 import { parse, statementsOf } from './parse/parse.ts'
 import { scalarValue, type TypedValue, typeSignature } from './values/parameter-value.ts'
-import type { Convert } from './values/scalars/scalar-kind.ts'
+import type { ConvertScalar } from './values/scalars/scalar-kind.ts'
 import { noTextFormats, type TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
 
@@ -70,7 +70,7 @@ export interface Uses {
 
 interface Conversion {
   readonly name: string
-  readonly convert: Convert
+  readonly convert: ConvertScalar
 }
 
 type Plans = WeakMap<Statement | Expression, CachedPlan>
@@ -98,7 +98,7 @@ class TrackedVariables implements VariableTypes {
     return type
   }
 
-  requireConvertible(name: string, convert: Convert): void {
+  requireConvertible(name: string, convert: ConvertScalar): void {
     convert(this.variables.get(name)?.value)
     this.conversions.push({ name, convert })
   }

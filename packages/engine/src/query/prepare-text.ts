@@ -9,7 +9,7 @@ import { RequestSpace } from '../spill/request-space.ts'
 import type { Awaitable } from '../store/store.ts'
 import { openSliceOfWork, openTimeSlice, runYielding, type TimeSlice } from '../store/time-slice.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
-import type { JsonText } from '../types/json-text.ts'
+import type { JsonFragment } from '../types/json-text.ts'
 import { compactJson, jsonTextOf } from '../types/json-value.ts'
 import { ValueError } from '../types/logical-type.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -27,7 +27,7 @@ import { noTextFormats } from './values/text-format.ts'
 import { userValue } from './values/user.ts'
 import { jsonType } from './values/value-type.ts'
 
-export interface PreparedText {
+export interface PreparedScript {
   readonly statements: readonly Statement[]
   readonly texts: ScriptContext
   readonly state: ScriptState
@@ -41,20 +41,20 @@ export function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: 
 }
 
 /** `mayLift`: literals may be lifted. `cachedText`: the parsed text, if cached. Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy. */
-export function prepare(
+export function prepareScript(
   request: QueryRequest,
   resources: QueryResources,
   memory: RequestMemory,
   mayLift: boolean,
   cachedText?: ParsedText,
-): Awaitable<PreparedText> {
+): Awaitable<PreparedScript> {
   const { text, watch } = request
   const { plans, database } = resources
   const { limits, store } = database
   checkCharacters(request, limits)
   const slice =
     request.slice ?? (store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch))
-  const withValues = (parsed: ParsedText): Awaitable<PreparedText> => {
+  const withValues = (parsed: ParsedText): Awaitable<PreparedScript> => {
     // Changes of the schema store literals as names and settings.
     const isLiftingAllowed = parsed.shape === undefined || (mayLift && classify(parsed.statements) !== 'define')
     const toRun = isLiftingAllowed ? parsed : plans.parsedAsWritten(text, limits.statementTokensMax)
@@ -79,7 +79,7 @@ export function prepare(
 }
 
 /** Adds a few scalar parameters synchronously; false if any other or too many parameters remain. */
-function addScalars(parameters: Parameters, { state: { variables }, texts: { memory } }: PreparedText): boolean {
+function addScalars(parameters: Parameters, { state: { variables }, texts: { memory } }: PreparedScript): boolean {
   let count = 0
   for (const name in parameters) {
     const value = scalarValue(parameters[name])
@@ -96,7 +96,7 @@ const syncScalarsMax = 64
 /** Adds the remaining parameters and yields between them. */
 async function addParameters(
   parameters: Parameters,
-  { state, texts: { memory, slice } }: PreparedText,
+  { state, texts: { memory, slice } }: PreparedScript,
   database: OpenDatabase,
 ): Promise<void> {
   let count = 0
@@ -132,7 +132,7 @@ async function containerValue(
 }
 
 /** Throws QueryError. */
-function jsonParameter(name: string, json: unknown, text: JsonText | undefined): string {
+function jsonParameter(name: string, json: unknown, text: JsonFragment | undefined): string {
   try {
     return text === undefined ? jsonTextOf(json) : compactJson(text)
   } catch (error) {
@@ -156,7 +156,7 @@ function preparedText(
   }: QueryResources,
   memory: RequestMemory,
   slice: TimeSlice,
-): PreparedText {
+): PreparedScript {
   const clock = new WorkClock(limits.statementMsMax)
   const written = newQueryCounts()
   request.watch?.onStarted?.(new Progress(written, memory, clock))

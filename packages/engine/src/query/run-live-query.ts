@@ -5,7 +5,7 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { Snapshot } from '../store/store.ts'
 import type { TimeSlice } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
-import { prepare } from './prepare-text.ts'
+import { prepareScript } from './prepare-text.ts'
 import type { QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { ScriptExecutor } from './script-executor.ts'
@@ -39,7 +39,7 @@ export async function runLiveQuery(
   catalog: Catalog,
   memory: RequestMemory,
 ): Promise<LiveRun> {
-  const { statements, texts, state } = await prepare(request, resources, memory, false)
+  const { statements, texts, state } = await prepareScript(request, resources, memory, false)
   const statement = liveStatement(statements, request.text)
   const executor = new ScriptExecutor(resources, texts, snapshot, catalog, state, undefined)
   const concern = liveConcern(statement, executor)

@@ -13,7 +13,7 @@ import { type EndSpan, withinSpan } from '../work-spans.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { answerLookup } from './answer-at-once.ts'
 import { classify, effectOf } from './classify.ts'
-import { createIndex } from './create-index-online.ts'
+import { createIndexOnline } from './create-index-online.ts'
 import { explainedStatements } from './effects-of-text.ts'
 import { chunksOf, RowsAtHand, textRow } from './execute/row-chunk.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
@@ -22,7 +22,7 @@ import type { ForEachStatement, Span, Statement } from './language/ast.ts'
 import { atPlace, queryError } from './language/query-error.ts'
 import { isLifted } from './parse/lift-literals.ts'
 import { cachedTextCharactersMax, type ParsedText } from './plan-cache.ts'
-import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
+import { checkCharacters, type PreparedScript, prepareScript } from './prepare-text.ts'
 import {
   type ExplainRequest,
   type QueryReply,
@@ -35,7 +35,7 @@ import {
 import type { QueryResources } from './query-resources.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
 import { copyOfState, isOneSelect, ScriptExecutor, type ScriptState } from './script-executor.ts'
-import type { Answer } from './statements/answer.ts'
+import type { StatementReply } from './statements/answer.ts'
 import { importedElements, runBody } from './statements/for-each.ts'
 
 /**
@@ -52,7 +52,7 @@ export function runQuery(request: QueryRequest, resources: QueryResources): Awai
   const memory = new RequestMemory(resources.database.memory, resources.database.limits, request.memoryHolder)
   let end: EndSpan | undefined
   try {
-    const prepared = withinSpan(spans, 'parse', () => prepare(request, resources, memory, isPlain, parsed))
+    const prepared = withinSpan(spans, 'parse', () => prepareScript(request, resources, memory, isPlain, parsed))
     end = spans?.begin('execute')
     const answered = mapAwaitable(prepared, (text) => answer(text, request, resources))
     const reply = end === undefined ? answered : endingWith(answered, end)
@@ -120,7 +120,7 @@ async function awaitReply(answered: Promise<RowChunks>, memory: RequestMemory): 
   }
 }
 
-function answer(prepared: PreparedText, request: QueryRequest, resources: QueryResources): Awaitable<RowChunks> {
+function answer(prepared: PreparedScript, request: QueryRequest, resources: QueryResources): Awaitable<RowChunks> {
   const { statements, texts } = prepared
   if (request.slice !== undefined) choosePlace(statements, request, request.slice)
   if (request.explain !== undefined || isAnalyzedChange(statements)) {
@@ -128,12 +128,12 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
   }
   const receipt = request.once === undefined ? undefined : resources.database.receipts.of(request.once)
   const [only] = statements
-  if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
+  if (only?.kind === 'createIndex' && statements.length === 1) return createIndexOnline(only, texts, resources, receipt)
   const options: SnapshotOptions = { isolation: 'readOnly', mayShare: true, watch: request.watch }
   const run =
     classify(statements) === 'read'
-      ? (text: PreparedText) => read(text, resources, options)
-      : (text: PreparedText) => change(text, request, resources, receipt)
+      ? (text: PreparedScript) => read(text, resources, options)
+      : (text: PreparedScript) => change(text, request, resources, receipt)
   return texts.shape === undefined ? run(prepared) : runLifted(prepared, texts.shape, resources, run)
 }
 
@@ -149,10 +149,10 @@ function choosePlace(statements: readonly Statement[], { explain, watch }: Query
  * committed at that point. If that succeeds, texts of this shape are no longer lifted.
  */
 function runLifted(
-  prepared: PreparedText,
+  prepared: PreparedScript,
   shape: string,
   { database, plans }: QueryResources,
-  run: (prepared: PreparedText) => Awaitable<RowChunks>,
+  run: (prepared: PreparedScript) => Awaitable<RowChunks>,
 ): Awaitable<RowChunks> {
   const { texts, state } = prepared
   const bytesBefore = texts.memory.requestBytes
@@ -186,7 +186,7 @@ export async function runQueryWithin(
     throw new AshlarError('MalformedRequest', message)
   }
   const { requestBytes, statementBytes } = memory
-  const { statements, texts, state } = await prepare(request, resources, memory, false)
+  const { statements, texts, state } = await prepareScript(request, resources, memory, false)
   const stepwise = request.explain === undefined ? statements.find(isStepwise) : undefined
   if (stepwise !== undefined) {
     throw queryError(texts.text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be part of a transaction')
@@ -223,7 +223,7 @@ async function plansWithin(
  * condition, so it fails where the commit would. Throws QueryError for a change that cannot be rolled back.
  */
 async function explained(
-  { statements, texts, state }: PreparedText,
+  { statements, texts, state }: PreparedScript,
   request: QueryRequest,
   resources: QueryResources,
 ): Promise<RowChunk[]> {
@@ -302,7 +302,7 @@ async function plansRows(
 
 /** The snapshot lives until the rows have been read. */
 function read(
-  { statements, texts, state }: PreparedText,
+  { statements, texts, state }: PreparedScript,
   resources: QueryResources,
   options: SnapshotOptions,
 ): Awaitable<RowChunks> {
@@ -352,14 +352,14 @@ class TextRead implements LastingRead<RowChunks> {
     return mapAwaitable(executor.runAll(statements), (answer) => this.answered(answer))
   }
 
-  private answered(answer: Answer): Awaitable<RowChunks> {
+  private answered(answer: StatementReply): Awaitable<RowChunks> {
     if (!areFew(answer)) return this.withFirstRow(answer)
     this.end()
     return answer
   }
 
   /** Waits for the first row: until then, reads can be restarted on another snapshot. */
-  private async withFirstRow(answer: Answer): Promise<RowChunks> {
+  private async withFirstRow(answer: StatementReply): Promise<RowChunks> {
     const chunks = answer[Symbol.asyncIterator]()
     const first = await chunks.next()
     if (first.done !== true) return this.streamed(first.value, chunks)
@@ -393,7 +393,7 @@ class TextRead implements LastingRead<RowChunks> {
 }
 
 /** Rows that are available and so small that they need not be charged until they are read. */
-function areFew({ atHand }: Answer): boolean {
+function areFew({ atHand }: StatementReply): boolean {
   return atHand !== undefined && bytesOfAll(atHand) <= uncountedBytesMax
 }
 
@@ -410,7 +410,7 @@ function bytesOfAll(chunks: readonly RowChunk[]): number {
 
 /** One transaction, or one per step for FOR EACH … COMMIT EVERY. The reply is sent after the commit. */
 async function change(
-  { statements, texts, state }: PreparedText,
+  { statements, texts, state }: PreparedScript,
   { watch }: QueryRequest,
   resources: QueryResources,
   receipt: RowsReceipt | undefined,

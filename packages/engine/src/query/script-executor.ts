@@ -28,7 +28,7 @@ import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { innerRuns } from './statement-per-row.ts'
 import { type PlannedScript, StatementPlanner } from './statement-planner.ts'
-import { type Answer, noRows } from './statements/answer.ts'
+import { noRows, type StatementReply } from './statements/answer.ts'
 import type { StatementExecutor, StatementRows } from './statements/statement-kind.ts'
 import { kindOf, noValueHere, typeOfStatement } from './statements/statement-kinds.ts'
 import type { TypedValue } from './values/parameter-value.ts'
@@ -95,7 +95,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.writeTransaction = writeTransaction
   }
 
-  runAll(statements: readonly Statement[]): Awaitable<Answer> {
+  runAll(statements: readonly Statement[]): Awaitable<StatementReply> {
     const [only] = statements
     if (only === undefined || statements.length > 1 || only.kind === 'let' || this.writeTransaction !== undefined)
       return this.runWithVariables(statements)
@@ -105,9 +105,9 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   /** Values of variables on disk are released with the rows of the text's reply. */
-  private async runWithVariables(statements: readonly Statement[]): Promise<Answer> {
+  private async runWithVariables(statements: readonly Statement[]): Promise<StatementReply> {
     this.depth++
-    let answer: Answer
+    let answer: StatementReply
     try {
       answer = await this.runEach(statements)
     } catch (error) {
@@ -122,7 +122,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return answer
   }
 
-  private async *closingVariables(answer: Answer): AsyncGenerator<RowChunk> {
+  private async *closingVariables(answer: StatementReply): AsyncGenerator<RowChunk> {
     try {
       yield* answer
     } finally {
@@ -134,7 +134,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     for (const values of this.spilledVariables?.splice(0) ?? []) await values.close()
   }
 
-  private async runEach(statements: readonly Statement[]): Promise<Answer> {
+  private async runEach(statements: readonly Statement[]): Promise<StatementReply> {
     let answer = noRows
     const bytesBefore = this.script.memory.statementBytes
     for (const [i, statement] of statements.entries()) {
@@ -155,7 +155,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   /** Errors, also while rows are read, refer to the statement or to the part of it at fault. */
-  private run(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
+  private run(statement: Statement, isAnswer: boolean): Awaitable<StatementReply> {
     const { analysis } = this
     return analysis === undefined
       ? this.placedRun(statement, isAnswer)
@@ -163,13 +163,13 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   /** Rows are produced as for a reply and discarded. */
-  private async runDiscardingRows(statement: Statement): Promise<Answer> {
+  private async runDiscardingRows(statement: Statement): Promise<StatementReply> {
     const answer = await this.placedRun(statement, true)
     for await (const _chunk of answer) checkRunning(this.script)
     return noRows
   }
 
-  private placedRun(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
+  private placedRun(statement: Statement, isAnswer: boolean): Awaitable<StatementReply> {
     this.nestedValues = undefined
     try {
       const answer = kindOf(statement).run(statement, this, isAnswer)
@@ -179,7 +179,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     }
   }
 
-  private async placedAsync(answer: Promise<Answer>, statement: Statement): Promise<Answer> {
+  private async placedAsync(answer: Promise<StatementReply>, statement: Statement): Promise<StatementReply> {
     try {
       const rows = await answer
       if (rows.atHand !== undefined) await this.closeSources()
@@ -190,11 +190,11 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     }
   }
 
-  private placedRows(rows: Answer, statement: Statement): Answer {
+  private placedRows(rows: StatementReply, statement: Statement): StatementReply {
     return rows.atHand === undefined ? this.streamedRows(rows, statement) : rows
   }
 
-  private async *streamedRows(rows: Answer, statement: Statement): AsyncGenerator<RowChunk> {
+  private async *streamedRows(rows: StatementReply, statement: Statement): AsyncGenerator<RowChunk> {
     try {
       yield* rows
     } catch (error) {

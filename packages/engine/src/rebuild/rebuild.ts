@@ -7,7 +7,7 @@ import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import { buildContext } from '../ddl/index-builds.ts'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, truncateForMessage } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { firstContainer, firstDatabase, linksPerTransactionMax } from '../limits.ts'
 import { updateObject } from '../objects/update.ts'
@@ -18,11 +18,10 @@ import { readDefineClassesSteps } from '../requests/read-class-descriptions.ts'
 import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute, CatalogState, ClassDefinition } from '../schema/class-definition.ts'
-import { truncateForMessage } from '../schema/command-error.ts'
 import { defineClassesYielding } from '../schema/define-classes.ts'
 import { withReadyIndex } from '../schema/index-definition.ts'
 import type { Check } from '../schema/properties/checks.ts'
-import { type UniqueKey, withIndexesFor } from '../schema/unique-indexes.ts'
+import { type UniqueAttribute, withIndexesFor } from '../schema/unique-indexes.ts'
 import { runYieldingIfLong } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { checkedOid, compareOids, containerNumberOf, type Oid } from '../types/oid.ts'
@@ -72,7 +71,7 @@ async function makeClasses(
   database: OpenDatabase,
   writer: CatalogWriter,
   classes: readonly unknown[],
-): Promise<readonly UniqueKey[]> {
+): Promise<readonly UniqueAttribute[]> {
   const read = await runYieldingIfLong(readDefineClassesSteps(classes, 'create'))
   const command = { ...read, numbers: classes.map(numberOf) }
   return writer.change(async (catalog) => {
@@ -135,7 +134,7 @@ function withoutValidationOf(
 async function buildUniqueIndexes(
   database: OpenDatabase,
   writer: CatalogWriter,
-  keys: readonly UniqueKey[],
+  keys: readonly UniqueAttribute[],
   signal: CancelSignal | undefined,
 ): Promise<void> {
   const session = database.session.number

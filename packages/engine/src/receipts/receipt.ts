@@ -55,7 +55,7 @@ export class AlreadyDone extends Error {
 }
 
 /** Progress of a request with several commits. */
-export interface Progress {
+export interface ReceiptProgress {
   readonly commits: number
   readonly rows: number
 }
@@ -126,7 +126,7 @@ export class Receipt<T> {
   }
 
   /** For a commit that is not the last one. */
-  async checkAndPutProgress(transaction: Transaction, progress: Progress): Promise<Bytes> {
+  async checkAndPutProgress(transaction: Transaction, progress: ReceiptProgress): Promise<Bytes> {
     await this.check(transaction)
     return this.write(transaction, 'partly', Buffer.from(JSON.stringify(progress)))
   }
@@ -156,7 +156,7 @@ function refusalOf(state: ReceiptState, payload: Bytes): Error {
   if (state === 'doneUnkept') {
     return new AshlarError('ReplyNotKept', 'The request was executed before, but its reply was too large to be stored.')
   }
-  const { commits, rows } = JSON.parse(Buffer.from(payload).toString()) as Progress
+  const { commits, rows } = JSON.parse(Buffer.from(payload).toString()) as ReceiptProgress
   return new AshlarError(
     'PartlyCommitted',
     `An earlier request with this key made ${commits} of its commits, with ${rows} rows of the file. It either stopped there or is still running in another process.`,

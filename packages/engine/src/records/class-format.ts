@@ -1,6 +1,6 @@
 /** Reads and writes objects of one class under one catalog, whatever the shape of their bytes. */
 import { JsonWriter } from '../bytes/json-writer.ts'
-import { PreparedText } from '../bytes/prepared-text.ts'
+import { EncodedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
@@ -58,7 +58,7 @@ export interface AttributeFormat {
   readonly isCounted: boolean
   readonly index: number
   /** `,"name":` as in replies. */
-  readonly jsonName: PreparedText
+  readonly jsonName: EncodedText
   /** Set while the attribute's type changes. */
   readonly pendingType: PendingTypeFormat | undefined
 }
@@ -551,7 +551,7 @@ function formatAttribute(
     linkStorage,
     isCounted: isChecked && linkStorage !== undefined,
     index,
-    jsonName: new PreparedText(`,${JSON.stringify(attribute.outputName)}:`),
+    jsonName: new EncodedText(`,${JSON.stringify(attribute.outputName)}:`),
     pendingType: pendingTypeFormat(attribute, index, cls, formats),
   }
 }

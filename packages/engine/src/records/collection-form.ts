@@ -67,7 +67,7 @@ function formsOf(spec: CollectionSpec): string {
 }
 
 /** Parses `input` by a codec; errors get the position in the whole value. */
-export function parseInput<T>(change: CollectionForm, parse: (input: unknown) => T): T {
+export function parseElement<T>(change: CollectionForm, parse: (input: unknown) => T): T {
   try {
     return parse(change.input)
   } catch (error) {

@@ -1,13 +1,14 @@
 /** Converts JSON to a change of an attribute (contract 4.1.10, 4.3.1 to 4.3.4): a new value or a partial change. */
 
-import { truncateForMessage } from '../schema/command-error.ts'
+import { truncateForMessage } from '../errors.ts'
+import { isCollection } from '../schema/properties/attribute-property.ts'
 import { type Codec, ValueError } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
-import type { CollectionSpec, TypeSpec } from '../types/type-spec.ts'
+import type { CollectionSpec } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
 import type { AttributeChange, ValueChange } from './attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
-import { parseInput, readCollectionForm } from './collection-form.ts'
+import { parseElement, readCollectionForm } from './collection-form.ts'
 
 /** Null is stored if the type is nullable; otherwise it means empty, all defaults or no object. Throws ValueError. */
 export function readValueChange(attribute: AttributeFormat, json: unknown): ValueChange {
@@ -16,10 +17,6 @@ export function readValueChange(attribute: AttributeFormat, json: unknown): Valu
   if (embedded !== undefined) return readEmbeddedChange(embedded, json)
   if (isCollection(spec)) return readCollectionChange(codec, spec, json)
   return { kind: 'set', value: json === null && codec.isNullable ? null : codec.parse(json) }
-}
-
-export function isCollection(spec: TypeSpec): spec is CollectionSpec {
-  return spec.logicalType === 'list' || spec.logicalType === 'set' || spec.logicalType === 'map'
 }
 
 /** Null means all defaults, and `{"action":"override", …}` starts from the defaults; other objects change the given parts. Throws ValueError. */
@@ -59,9 +56,9 @@ function readField(format: ClassFormat, name: string, json: unknown): AttributeC
 function readCollectionChange(codec: Codec, spec: CollectionSpec, json: unknown): ValueChange {
   const form = readCollectionForm(spec, json)
   if (spec.logicalType === 'map' && form.action === 'remove') {
-    return { kind: 'removeKeys', keys: parseInput(form, (keys) => parseKeys(codec, keys as readonly unknown[])) }
+    return { kind: 'removeKeys', keys: parseElement(form, (keys) => parseKeys(codec, keys as readonly unknown[])) }
   }
-  const parsed = parseInput(form, (json) => codec.parse(json)) as readonly unknown[]
+  const parsed = parseElement(form, (json) => codec.parse(json)) as readonly unknown[]
   if (form.action === 'override') return { kind: 'set', value: parsed }
   if (spec.logicalType === 'map') return { kind: 'putPairs', pairs: parsed as readonly MapPair[] }
   return { kind: form.action, elements: parsed }

@@ -1,6 +1,6 @@
 /** Reads fields of request bodies: checks JSON types and rejects unknown fields. Places in errors are relative to the body. */
-import type { CommandPlace } from '../errors.ts'
-import { commandError, truncateForMessage } from '../schema/command-error.ts'
+import { type CommandPlace, truncateForMessage } from '../errors.ts'
+import { commandError } from '../schema/command-error.ts'
 import { suggestNames } from '../schema/names.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 
@@ -11,7 +11,7 @@ export function isObject(input: unknown): input is JsonObject {
 }
 
 /** Throws MalformedRequest. */
-export function objectOf(input: unknown, what: string, place: CommandPlace): JsonObject {
+export function requireJsonObject(input: unknown, what: string, place: CommandPlace): JsonObject {
   if (isObject(input)) return input
   throw commandError('MalformedRequest', `${what} is a JSON object, not ${formatForMessage(input)}.`, place)
 }

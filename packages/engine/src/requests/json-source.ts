@@ -1,18 +1,18 @@
 /** Raw JSON texts of bodies with values of type json, which preserve the order of members and the digits of numbers; parsed values do not. */
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
-import { within } from '../types/definition-fields.ts'
-import { JsonText } from '../types/json-text.ts'
+import { inField } from '../types/definition-fields.ts'
+import { JsonFragment } from '../types/json-text.ts'
 import { compactJson, JsonValue } from '../types/json-value.ts'
 
 type Attributes = Readonly<Record<string, unknown>>
 
 /** A text or a part of it, located lazily, since most objects do not need it. */
 export class JsonSource {
-  private readonly find: () => JsonText | undefined
+  private readonly find: () => JsonFragment | undefined
   private isFound = false
-  private found: JsonText | undefined
+  private found: JsonFragment | undefined
 
-  constructor(find: () => JsonText | undefined) {
+  constructor(find: () => JsonFragment | undefined) {
     this.find = find
   }
 
@@ -20,15 +20,15 @@ export class JsonSource {
   static of(bytes: Uint8Array): JsonSource {
     return new JsonSource(() => {
       const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
-      return new JsonText(text.startsWith(byteOrderMark) ? text.slice(1) : text)
+      return new JsonFragment(text.startsWith(byteOrderMark) ? text.slice(1) : text)
     })
   }
 
   static fromText(text: string): JsonSource {
-    return new JsonSource(() => new JsonText(text))
+    return new JsonSource(() => new JsonFragment(text))
   }
 
-  get text(): JsonText | undefined {
+  get text(): JsonFragment | undefined {
     if (!this.isFound) {
       this.found = this.find()
       this.isFound = true
@@ -101,15 +101,15 @@ export function withJsonValues(
   return text === undefined ? json : valueWithJson(format, attribute, json, text)
 }
 
-function valueWithJson(format: ClassFormat, attribute: AttributeFormat, json: unknown, text: JsonText): unknown {
+function valueWithJson(format: ClassFormat, attribute: AttributeFormat, json: unknown, text: JsonFragment): unknown {
   const { spec } = attribute.attribute
   if (spec.logicalType === 'json') return new JsonValue(compactJson(text))
   const embedded = format.embeddedIn(attribute)
   if (spec.logicalType !== 'list') return embedded === undefined ? json : partWithJson(embedded, json, text)
-  const take = (one: unknown, i: number, part: JsonText | undefined): unknown => {
+  const take = (one: unknown, i: number, part: JsonFragment | undefined): unknown => {
     if (one === null || part === undefined) return one
-    if (embedded !== undefined) return within(i, () => partWithJson(embedded, one, part))
-    return within(i, () => new JsonValue(compactJson(part)))
+    if (embedded !== undefined) return inField(i, () => partWithJson(embedded, one, part))
+    return inField(i, () => new JsonValue(compactJson(part)))
   }
   if (Array.isArray(json)) return json.map((one: unknown, i) => take(one, i, text.element(i)))
   const { elements } = json as { readonly elements?: unknown }
@@ -118,14 +118,14 @@ function valueWithJson(format: ClassFormat, attribute: AttributeFormat, json: un
   return { ...(json as object), elements: elements.map((one: unknown, i) => take(one, i, part?.element(i))) }
 }
 
-function partWithJson(format: ClassFormat, json: unknown, text: JsonText): unknown {
+function partWithJson(format: ClassFormat, json: unknown, text: JsonFragment): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json
   const fields: Record<string, unknown> = { ...json }
   for (const [name, value] of Object.entries(json)) {
     const attribute = format.attributeNamed(name)
     if (attribute === undefined || value === null || !format.holdsJsonIn(attribute)) continue
     const part = text.field(name)
-    if (part !== undefined) fields[name] = within(name, () => valueWithJson(format, attribute, value, part))
+    if (part !== undefined) fields[name] = inField(name, () => valueWithJson(format, attribute, value, part))
   }
   return fields
 }

@@ -3,7 +3,7 @@ import type { CommandPlace } from '../errors.ts'
 import { commandError } from '../schema/command-error.ts'
 import type { AlterClass, AlterSettings, AttributeDescription, AttributeRename } from '../schema/commands.ts'
 import { formatForMessage } from '../types/logical-type.ts'
-import { objectOf, refuseUnknownFields } from './json-fields.ts'
+import { refuseUnknownFields, requireJsonObject } from './json-fields.ts'
 import { readAttribute, readClassFields, readConstraints } from './read-class-descriptions.ts'
 
 const listFields = [
@@ -21,7 +21,7 @@ export function readAlterClass(
   body: unknown,
   { isCascading = false, isLossAllowed = false, isValidating = true }: Partial<AlterSettings> = {},
 ): AlterClass {
-  const request = objectOf(body, 'The body', [])
+  const request = requireJsonObject(body, 'The body', [])
   refuseUnknownFields(request, ['classRename', ...changeFields], 'A change of a class', [])
   const presentFields = changeFields.filter((field) => request[field] !== undefined)
   if (request.classRename !== undefined) {
@@ -65,7 +65,7 @@ export function readAlterClass(
 }
 
 function readRename(input: unknown, place: CommandPlace): AttributeRename {
-  const rename = objectOf(input, 'A rename', place)
+  const rename = requireJsonObject(input, 'A rename', place)
   refuseUnknownFields(rename, ['originalName', 'newName'], 'A rename', place)
   return {
     originalName: textOf(rename.originalName, 'originalName', [...place, 'originalName']),

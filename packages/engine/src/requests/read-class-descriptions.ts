@@ -1,6 +1,6 @@
 /** Reads class descriptions (contract 5.1) strictly: JSON types and fields only. */
-import type { CommandPlace } from '../errors.ts'
-import { commandError, truncateForMessage } from '../schema/command-error.ts'
+import { type CommandPlace, truncateForMessage } from '../errors.ts'
+import { commandError } from '../schema/command-error.ts'
 import type {
   AttributeConstraints,
   AttributeDescription,
@@ -10,13 +10,13 @@ import type {
   DefineSettings,
 } from '../schema/commands.ts'
 import { attributeOf, definitionError } from '../schema/define-attribute.ts'
-import { classPropertyFields } from '../schema/properties/class-properties.ts'
+import { classPropertyDescriptions } from '../schema/properties/class-properties.ts'
 import { attributeProperties, type PropertiesInput } from '../schema/properties/index.ts'
 import { runToEnd } from '../store/time-slice.ts'
 import { wrongForm } from '../types/definition-fields.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import { fieldForms, type TypeDefinition, type TypeField } from '../types/type-definition.ts'
-import { booleanIn, isObject, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
+import { booleanIn, isObject, type JsonObject, refuseUnknownFields, requireJsonObject } from './json-fields.ts'
 
 const classFields = ['className', 'classNumber', 'isReferenceable', 'superClass', 'attributes']
 /** Fields of read representations only (contract 5.1.11); their presence makes derived fields informational too. */
@@ -27,7 +27,7 @@ const elementFields = [...typeFields, ...propertyFields]
 /** Ignored in requests. */
 const ignoredFields = ['isValidated']
 const attributeFields = ['attributeName', ...elementFields, ...ignoredFields]
-const classProperties = classPropertyFields.map(({ field }) => field)
+const classProperties = classPropertyDescriptions.map(({ field }) => field)
 
 /** Throws MalformedRequest, MalformedValue, UnknownField. */
 export function readDefineClasses(body: unknown, mode: DefineMode): DefineClasses {
@@ -51,7 +51,7 @@ export function* readDefineClassesSteps(
 }
 
 function readDescription(input: unknown, place: CommandPlace): ClassDescription {
-  const description = objectOf(input, 'A class description', place)
+  const description = requireJsonObject(input, 'A class description', place)
   refuseUnknownFields(description, [...classFields, ...classProperties, ...readFields], 'A class description', place)
   const isRead = readFields.some((field) => Object.hasOwn(description, field))
   const className = optionalText(description, 'className', place)
@@ -81,7 +81,7 @@ function readDescription(input: unknown, place: CommandPlace): ClassDescription 
 
 /** `className`: as spelled in the request. */
 export function readAttribute(input: unknown, place: CommandPlace, className: string): AttributeDescription {
-  const definition = objectOf(input, 'An attribute definition', place)
+  const definition = requireJsonObject(input, 'An attribute definition', place)
   refuseUnknownFields(definition, attributeFields, 'An attribute definition', place)
   const attributeName = optionalText(definition, 'attributeName', place)
   if (attributeName === undefined) {
@@ -106,7 +106,7 @@ export function readAttribute(input: unknown, place: CommandPlace, className: st
 /** Reads an element of `attributesToConstrain`: the property fields, but not the type fields. */
 export function readConstraints(input: unknown, place: CommandPlace): AttributeConstraints {
   const what = 'A change of constraints'
-  const definition = objectOf(input, what, place)
+  const definition = requireJsonObject(input, what, place)
   const allowed = ['attributeName', ...propertyFields, 'elementSpecification', ...ignoredFields]
   refuseUnknownFields(definition, allowed, what, place)
   const attributeName = optionalText(definition, 'attributeName', place)
@@ -116,13 +116,15 @@ export function readConstraints(input: unknown, place: CommandPlace): AttributeC
   const { elementSpecification } = definition
   const elementPlace = [...place, 'elementSpecification']
   const element =
-    elementSpecification === undefined ? {} : objectOf(elementSpecification, 'The elementSpecification', elementPlace)
+    elementSpecification === undefined
+      ? {}
+      : requireJsonObject(elementSpecification, 'The elementSpecification', elementPlace)
   refuseUnknownFields(element, propertyFields, 'The elementSpecification', elementPlace)
   return { attributeName, properties: fieldsAmong(definition, propertyFields), elementProperties: element }
 }
 
 export function readClassFields(input: unknown, place: CommandPlace): PropertiesInput {
-  const fields = objectOf(input, 'classFields', place)
+  const fields = requireJsonObject(input, 'classFields', place)
   refuseUnknownFields(fields, classProperties, 'classFields', place)
   return fields
 }
@@ -145,7 +147,7 @@ function readTypeField(field: TypeField, input: unknown, what: string, place: Co
   if (input === null && field !== 'logicalType') return null
   switch (fieldForms[field]) {
     case 'an object': {
-      const specification = objectOf(input, `The ${field}`, place)
+      const specification = requireJsonObject(input, `The ${field}`, place)
       const allowed = field === 'elementSpecification' ? elementFields : typeFields
       refuseUnknownFields(specification, allowed, `The ${field}`, place)
       return readTypeDefinition(specification, what, place)

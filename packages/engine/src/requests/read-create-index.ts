@@ -5,7 +5,7 @@ import { maxStoredStringLengthMax } from '../limits.ts'
 import { commandError } from '../schema/command-error.ts'
 import type { CreateIndex, KeyDescription } from '../schema/commands.ts'
 import { formatForMessage } from '../types/logical-type.ts'
-import { booleanIn, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
+import { booleanIn, type JsonObject, refuseUnknownFields, requireJsonObject } from './json-fields.ts'
 
 const requestFields = ['name', 'indexedClass', 'isUnique', 'keyAttributes', 'keyedAttributes']
 
@@ -35,7 +35,7 @@ function keysField({ keyAttributes }: JsonObject): 'keyAttributes' | 'keyedAttri
 
 /** Throws MalformedRequest, MalformedValue, UnknownField, ValueNotAllowed. */
 export function readCreateIndex(body: unknown): CreateIndex {
-  const request = objectOf(body, 'The body', [])
+  const request = requireJsonObject(body, 'The body', [])
   refuseUnknownFields(request, requestFields, 'An index request', [])
   const { keyAttributes, keyedAttributes } = request
   if (
@@ -62,7 +62,7 @@ export function readCreateIndex(body: unknown): CreateIndex {
 }
 
 function readKey(input: unknown, place: CommandPlace): KeyDescription {
-  const key = objectOf(input, 'A key attribute', place)
+  const key = requireJsonObject(input, 'A key attribute', place)
   refuseUnknownFields(key, ['attributeName', 'properties'], 'A key attribute', place)
   if (typeof key.attributeName !== 'string' || key.attributeName === '') {
     throw commandError('MalformedRequest', `attributeName is needed, a name${actualSuffix(key.attributeName)}.`, [
@@ -71,7 +71,7 @@ function readKey(input: unknown, place: CommandPlace): KeyDescription {
     ])
   }
   if (key.properties === undefined) return { attributeName: key.attributeName }
-  const properties = objectOf(key.properties, 'properties', [...place, 'properties'])
+  const properties = requireJsonObject(key.properties, 'properties', [...place, 'properties'])
   refuseUnknownFields(properties, ['maxStoredStringLength'], 'properties', [...place, 'properties'])
   const at = [...place, 'properties', 'maxStoredStringLength']
   return {

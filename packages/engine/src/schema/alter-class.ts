@@ -1,5 +1,5 @@
 /** Computes a change of a class: renames it, or deletes, renames, retypes, adds and constrains attributes (contract 5.3, 10.5). */
-import { AshlarError, type CommandPlace } from '../errors.ts'
+import { AshlarError, type CommandPlace, truncateForMessage } from '../errors.ts'
 import { runToEnd } from '../store/time-slice.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
@@ -10,7 +10,7 @@ import { checkInverses } from './check-inverses.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
 import { type ExpressionBinder, type ExpressionChange, withBoundExpressions } from './class-expressions.ts'
-import { commandError, truncateForMessage } from './command-error.ts'
+import { commandError } from './command-error.ts'
 import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts'
 import { constrainAttributes, leaveUnvalidated, withConstraints } from './constrain-attributes.ts'
 import { declaredAttribute } from './declared-attribute.ts'
@@ -27,7 +27,7 @@ import { withReferrerIndexes } from './referrer-indexes.ts'
 import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
-import { type UniqueKey, withSettledIndexes } from './unique-indexes.ts'
+import { type UniqueAttribute, withSettledIndexes } from './unique-indexes.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
@@ -37,7 +37,7 @@ export interface AlterOptions {
   readonly expressions?: ExpressionBinder | undefined
 }
 
-export interface Alteration {
+export interface AlteredState {
   /** The catalog's own state object if nothing changes. */
   readonly state: CatalogState
   /** Deleted together with an attribute, so never rebuilt. */
@@ -50,14 +50,19 @@ export interface Alteration {
   readonly recheckedChecks?: readonly NewCheck[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
-  readonly newKeys: readonly UniqueKey[]
+  readonly newKeys: readonly UniqueAttribute[]
 }
 
 /**
  * Does not check whether stored values fit the new types. Throws InvalidName, ClassExists, UnknownAttribute, AttributeExists,
  * AttributeInUse, and the errors of attribute definitions.
  */
-export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
+export function alterClass(
+  catalog: Catalog,
+  cls: SchemaClass,
+  command: AlterClass,
+  options: AlterOptions,
+): AlteredState {
   const altered = alterWithoutExpressions(catalog, cls, command, options)
   const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
   const isValidating = command.kind === 'renameClass' || command.isValidating
@@ -75,7 +80,7 @@ function alterWithoutExpressions(
   cls: SchemaClass,
   command: AlterClass,
   options: AlterOptions,
-): Alteration {
+): AlteredState {
   if (command.kind === 'renameClass') {
     const state = withSettledIndexes(renameClass(catalog, cls, command.classRename))
     const none = { droppedIndexes: [], retypes: [], pairings: [], newChecks: [], newKeys: [] }

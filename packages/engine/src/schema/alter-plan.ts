@@ -1,7 +1,7 @@
 /** Plans how a change of classes takes effect (contract 5.1, 5.3), from the catalog and the command alone. */
 import { AshlarError } from '../errors.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
-import { type Alteration, alterClass, changedClass } from './alter-class.ts'
+import { type AlteredState, alterClass, changedClass } from './alter-class.ts'
 import { buildCatalog } from './build-catalog.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
@@ -119,7 +119,7 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
 export function planAlter(catalog: Catalog, command: AlterClass, context: AlterContext): AlterPlan {
   const { attributesMax, expressions } = context
   const { number } = changedClass(catalog, command.className)
-  const alter = (current: Catalog, prepared: PreparedParts | undefined): Alteration => {
+  const alter = (current: Catalog, prepared: PreparedParts | undefined): AlteredState => {
     return alterClass(current, changedClass(current, String(number)), command, { attributesMax, prepared, expressions })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
@@ -152,7 +152,7 @@ export function* planDefinitions(
 
 function planOf(
   catalog: Catalog,
-  { state, retypes, droppedIndexes, pairings, newChecks, recheckedChecks = [], extents, newKeys }: Alteration,
+  { state, retypes, droppedIndexes, pairings, newChecks, recheckedChecks = [], extents, newKeys }: AlteredState,
   { classNumbers, isLossAllowed, complete }: Pick<OnlineAlter, 'classNumbers' | 'isLossAllowed' | 'complete'>,
   { sessionNumber, isStep }: AlterContext,
 ): AlterPlan {
@@ -230,7 +230,7 @@ function refuseUnfinishedKeys(typeChanges: readonly Retype[], rebuilt: readonly 
 }
 
 /** Throws AttributeInUse if an index has been created meanwhile on a computed attribute whose value the online change alters. */
-function refuseObsoleteKeys(catalog: Catalog, { retypes, droppedIndexes }: Alteration): void {
+function refuseObsoleteKeys(catalog: Catalog, { retypes, droppedIndexes }: AlteredState): void {
   const recomputed = retypes.filter(({ work }) => work.kind === 'recompute')
   const [obsolete] = indexesToRebuild(catalog, { retypes: recomputed, droppedIndexes })
   if (obsolete !== undefined) throw concurrentAlter(`Index '${obsolete.name}'`)
@@ -255,7 +255,7 @@ export function inBackground(plan: OnlineAlter, catalog: Catalog, sessionNumber:
 export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<undefined, CatalogState> {
   // The shapes of pairings have used the numbers of the planned catalog's shapes.
   if (catalog.state === plan.pending && plan.pairings.length === 0) return plan.next
-  const prepared = partsOf(plan, catalog)
+  const prepared = pendingPartsOf(plan, catalog)
   for (const { attribute, name } of plan.typeChanges) {
     const { becoming } = catalog.attribute(attribute) ?? {}
     // The entries of another index are not complete.
@@ -279,7 +279,7 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
  * The pending parts of the change that are still in the catalog: not those that another process has added since, having
  * considered this one dead.
  */
-export function partsOf({ typeChanges, newChecks, session }: OnlineAlter, catalog: Catalog): PreparedParts {
+export function pendingPartsOf({ typeChanges, newChecks, session }: OnlineAlter, catalog: Catalog): PreparedParts {
   const attributes = typeChanges.map(({ attribute }) => attribute)
   return {
     attributes: new Set(attributes.filter((number) => catalog.attribute(number)?.becoming?.session === session)),

@@ -1,5 +1,5 @@
 /** Builds the look-ups of a catalog from its state. */
-import { AshlarError, assert } from '../errors.ts'
+import { AshlarError, assert, truncateForMessage } from '../errors.ts'
 import { firstClassNumber } from '../limits.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from './catalog.ts'
@@ -11,7 +11,6 @@ import type {
   IndexNumber,
   Shape,
 } from './class-definition.ts'
-import { truncateForMessage } from './command-error.ts'
 import { namespaceOf, simpleNameOf } from './names.ts'
 import { pairedState } from './pairing.ts'
 import { RootClass, rootClassNumber } from './root-class.ts'

@@ -1,7 +1,7 @@
 /** Validates the classes of a batch and their superclasses (contract 5.1). */
 import type { AshlarError, CommandPlace } from '../errors.ts'
 import { inheritanceDepthMax } from '../limits.ts'
-import { commandError, within } from './command-error.ts'
+import { commandError, placeWithin } from './command-error.ts'
 import { type ClassDraft, countAttributes, type SchemaBuilder, selfAndAncestors } from './schema-builder.ts'
 
 /** Rejects inheritance cycles and excessive depth. Must run before any other code follows superclasses. */
@@ -24,7 +24,7 @@ export function checkKinds(builder: SchemaBuilder): void {
     if (superClass === null || superClass.isReferenceable === isReferenceable) continue
     const message = `Class ${name} is ${kindOf(isReferenceable)}, but its superclass ${superClass.name} is ${kindOf(superClass.isReferenceable)}.`
     if (draft.existing === undefined) throw invalidSuperClass(draft, message)
-    throw commandError('InvalidDefinition', message, within(draft.place ?? superClass.place, 'isReferenceable'))
+    throw commandError('InvalidDefinition', message, placeWithin(draft.place ?? superClass.place, 'isReferenceable'))
   }
 }
 
@@ -35,7 +35,7 @@ export function checkAttributeCount(draft: ClassDraft, attributesMax: number, pl
   throw commandError(
     'LimitExceeded',
     `Class ${draft.name} would have ${count} attributes, inherited ones included; the limit is ${attributesMax} (classAttributesMax).`,
-    place ?? within(nearestPlace(draft), 'attributes'),
+    place ?? placeWithin(nearestPlace(draft), 'attributes'),
   )
 }
 
@@ -48,7 +48,7 @@ function tooDeep(draft: ClassDraft): AshlarError {
   return commandError(
     'LimitExceeded',
     `Class ${draft.name} would have ${seen.size - 1} superclasses above it; the limit is ${inheritanceDepthMax}.`,
-    within(nearestPlace(draft), 'superClass'),
+    placeWithin(nearestPlace(draft), 'superClass'),
   )
 }
 
@@ -58,7 +58,7 @@ function nearestPlace(draft: ClassDraft): CommandPlace | undefined {
 }
 
 function invalidSuperClass({ place }: ClassDraft, message: string): AshlarError {
-  return commandError('InvalidDefinition', message, within(place, 'superClass'))
+  return commandError('InvalidDefinition', message, placeWithin(place, 'superClass'))
 }
 
 function kindOf(isReferenceable: boolean): string {

@@ -3,7 +3,7 @@
  * used (contract 5.1.28).
  */
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import { commandError, within } from './command-error.ts'
+import { commandError, placeWithin } from './command-error.ts'
 import { isRootClass } from './root-class.ts'
 import { type ClassDraft, type DraftAttribute, type SchemaBuilder, selfAndAncestors } from './schema-builder.ts'
 
@@ -31,7 +31,7 @@ export function checkEdges(builder: SchemaBuilder, owner: ClassDraft): void {
     throw commandError(
       'InvalidDefinition',
       `Class ${owner.name}, attribute ${attribute.name}: ${wrong.words}.`,
-      within(attribute.place ?? owner.place, ...steps, wrong.field),
+      placeWithin(attribute.place ?? owner.place, ...steps, wrong.field),
     )
   }
 }

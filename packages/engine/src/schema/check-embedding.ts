@@ -2,7 +2,7 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { embeddingDepthMax, objectAttributesMax } from '../limits.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
-import { commandError, within } from './command-error.ts'
+import { commandError, placeWithin } from './command-error.ts'
 import { type ClassDraft, type DraftAttribute, isConverted, type SchemaBuilder } from './schema-builder.ts'
 
 /** Classes that become referenceable must not be embedded by existing attributes. Throws ClassIsEmbedded. */
@@ -21,7 +21,12 @@ export function classIsEmbedded(converted: ClassDraft, owner: ClassDraft, attrib
   return new AshlarError(
     'ClassIsEmbedded',
     `Class ${converted.name} cannot become referenceable: attribute ${attributeName} of class ${owner.name} embeds it.`,
-    [{ place: within(converted.place, 'isReferenceable'), message: `is embedded by ${owner.name}.${attributeName}` }],
+    [
+      {
+        place: placeWithin(converted.place, 'isReferenceable'),
+        message: `is embedded by ${owner.name}.${attributeName}`,
+      },
+    ],
   )
 }
 

@@ -1,6 +1,6 @@
 /** Validates that both sides of a bidirectional link match (contract 5.1.19). */
 import type { ReferenceSpec } from '../types/type-spec.ts'
-import { commandError, within } from './command-error.ts'
+import { commandError, placeWithin } from './command-error.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
 
 /**
@@ -18,7 +18,7 @@ export function checkInverses(builder: SchemaBuilder, owner: ClassDraft): void {
     throw commandError(
       'InvalidDefinition',
       `Class ${owner.name}, attribute ${attribute.name}: ${wrong}.`,
-      within(attribute.place ?? owner.place, ...steps, 'inverseAttribute'),
+      placeWithin(attribute.place ?? owner.place, ...steps, 'inverseAttribute'),
     )
   }
 }

@@ -2,7 +2,7 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import { commandError, within } from './command-error.ts'
+import { commandError, placeWithin } from './command-error.ts'
 import type { AttributeDescription, ClassDescription, DefineMode } from './commands.ts'
 import { checkSameDefinition, defineAttribute } from './define-attribute.ts'
 import { checkSameProperties, definePropertiesOf } from './define-properties.ts'
@@ -55,7 +55,7 @@ export class ClassBatch {
   /** A new class gets its superclass; an existing one must already have it. */
   setSuperclass(draft: ClassDraft, { superClass }: ClassDescription): void {
     if (superClass === undefined || superClass === null) return
-    const place = within(draft.place, 'superClass')
+    const place = placeWithin(draft.place, 'superClass')
     const named = this.builder.resolve(superClass, `Class ${draft.name}, superclass`, place)
     if (isRootClass(named) && !draft.isReferenceable) {
       const message = `Class ${draft.name} is embeddable, and ${named.name} is the root of the referenceable classes.`

@@ -24,7 +24,7 @@ export function runningValidations({ classes }: CatalogState): { number: ClassNu
 }
 
 /** Whether the class shows the change of this session as under way. */
-export function isRunning(
+export function isValidationRunning(
   state: CatalogState,
   change: { readonly number: ClassNumber; readonly session: number },
 ): boolean {
@@ -34,10 +34,10 @@ export function isRunning(
 /** Marks the changes of these store sessions as failed. */
 export function withAbandonedValidations(state: CatalogState, sessions: ReadonlySet<number>): CatalogState {
   const abandoned = runningValidations(state).filter(({ session }) => sessions.has(session))
-  return abandoned.reduce((next, { number }) => withValidation(next, number, { failure: stopped }), state)
+  return abandoned.reduce((next, { number }) => withValidation(next, number, { failure: validationStopped }), state)
 }
 
-export const stopped = {
+export const validationStopped = {
   type: 'ShuttingDown',
   message: 'The server stopped before the change was complete: nothing was changed.',
 }

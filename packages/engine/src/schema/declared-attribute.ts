@@ -1,6 +1,6 @@
 /** Finds the attribute that a command changes, which the class itself must declare. */
-import type { CommandPlace } from '../errors.ts'
-import { commandError, truncateForMessage } from './command-error.ts'
+import { type CommandPlace, truncateForMessage } from '../errors.ts'
+import { commandError } from './command-error.ts'
 import { didYouMean } from './names.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 

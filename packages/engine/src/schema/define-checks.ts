@@ -37,7 +37,7 @@ function settledCheck(context: CheckContext, draft: ClassDraft, check: Check): C
   const { builder, prepared, isValidating } = context
   const present = draft.properties?.checks ?? []
   if (present.includes(check)) return check
-  const names = namesOf(builder)
+  const names = expressionNamesOf(builder)
   const text = expressionText(check.expression, names)
   const isSame = (one: Check): boolean => expressionText(one.expression, names) === text
   const { name, message } = check
@@ -117,7 +117,7 @@ export function refuseTooManyChecks(draft: ClassDraft, checks: readonly Check[],
   throw definitionError('InvalidDefinition', `Class ${draft.name}`, message, [...place, 'checks'])
 }
 
-export function namesOf(builder: SchemaBuilder): ExpressionNames {
+export function expressionNamesOf(builder: SchemaBuilder): ExpressionNames {
   return {
     attribute: (number) => builder.declared(number)?.attribute.name,
     className: (number) => builder.get(number).name,

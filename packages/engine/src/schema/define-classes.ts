@@ -24,7 +24,7 @@ import {
   selfAndAncestors,
   storedAttributes,
 } from './schema-builder.ts'
-import type { UniqueKey } from './unique-indexes.ts'
+import type { UniqueAttribute } from './unique-indexes.ts'
 
 export interface DefinedClasses {
   /** The catalog's own state object if nothing changes. */
@@ -38,7 +38,7 @@ export interface DefinedClasses {
   readonly newChecks: readonly NewCheck[]
   readonly extents: ExtentChecks
   /** New attributes that are unique. */
-  readonly newKeys: readonly UniqueKey[]
+  readonly newKeys: readonly UniqueAttribute[]
 }
 
 export interface DefineOptions {

@@ -8,7 +8,7 @@ import { attributeOf, definitionError } from './define-attribute.ts'
 import {
   addChecks,
   type CheckContext,
-  namesOf,
+  expressionNamesOf,
   refuseTooManyChecks,
   remainingChecks,
   settledChecks,
@@ -16,7 +16,7 @@ import {
 import { withPlaces, withTexts } from './expression.ts'
 import { changeProperties, convertProperties } from './properties/change-properties.ts'
 import { type Check, defineChecks } from './properties/checks.ts'
-import { classPropertyFields, defineClassProperties } from './properties/class-properties.ts'
+import { classPropertyDescriptions, defineClassProperties } from './properties/class-properties.ts'
 import { defineProperties, type PropertiesInput, type PropertiesOfAttribute } from './properties/index.ts'
 import type { ClassDraft, DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 
@@ -86,7 +86,7 @@ export function changeClassProperties(
     defineClassProperties(requested, (name) => context.builder.findAttribute(draft, name)?.number),
   )
   const properties: Record<string, unknown> = {}
-  for (const { field } of classPropertyFields) {
+  for (const { field } of classPropertyDescriptions) {
     const value = (field in requested ? withPlaces(defined ?? {}, place) : draft.properties)?.[field]
     if (value !== undefined) properties[field] = value
   }
@@ -119,7 +119,7 @@ export function checkSameProperties(
   const defined = definePropertiesOf(owner, attribute.spec as TypeSpec, description, place)
   const what = `Class ${owner.name}: attribute ${attribute.name} exists`
   const { properties = nothing, elementProperties = nothing } = description
-  const names = namesOf(builder)
+  const names = expressionNamesOf(builder)
   const { spec } = attribute
   const [own, present] = [withTexts(defined?.own, names, spec), withTexts(attribute.properties?.own, names, spec)]
   checkAgreement('AttributeExists', what, properties, own, present, place)
@@ -143,7 +143,7 @@ export function setClassProperties(
     draft.properties = defined && withPlaces(defined, place)
     return
   }
-  const names = namesOf(builder)
+  const names = expressionNamesOf(builder)
   const [expected, present] = [withTexts(defined, names), withTexts(draft.properties, names)]
   const { checks: _, ...others } = properties
   checkAgreement('ClassExists', `Class ${draft.name} exists`, others, expected, present, place)

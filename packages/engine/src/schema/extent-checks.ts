@@ -3,7 +3,7 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { StagedAttribute } from './class-batch.ts'
 import { commandError } from './command-error.ts'
 import { allAttributes, type ClassDraft, type SchemaBuilder, selfAndAncestors } from './schema-builder.ts'
-import { isUniqueIn, type UniqueKey } from './unique-indexes.ts'
+import { isUniqueIn, type UniqueAttribute } from './unique-indexes.ts'
 
 /** A new attribute of a class that may have objects: their initial value must satisfy its constraints. */
 export interface Addition {
@@ -28,7 +28,7 @@ export function additionsTo(draft: ClassDraft, staged: readonly StagedAttribute[
 }
 
 /** New attributes that are unique. */
-export function newKeysOf(draft: ClassDraft, staged: readonly StagedAttribute[]): UniqueKey[] {
+export function newKeysOf(draft: ClassDraft, staged: readonly StagedAttribute[]): UniqueAttribute[] {
   return staged.flatMap(({ attribute: { number, spec, properties }, isNew }) => {
     const isKey = isNew && spec !== undefined && isUniqueIn(properties)
     return isKey ? [{ attribute: number, spec, owner: draft.number }] : []

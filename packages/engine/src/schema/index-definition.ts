@@ -1,11 +1,11 @@
 /** Index definitions: validates their creation and represents them in replies (contract 6.1). */
-import type { CommandPlace } from '../errors.ts'
+import { type CommandPlace, truncateForMessage } from '../errors.ts'
 import { maxStoredStringLengthDefault } from '../limits.ts'
 import { isTruncatedInKeys } from '../types/truncated-key.ts'
 import type { LogicalTypeName } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber, KeyAttribute } from './class-definition.ts'
-import { commandError, truncateForMessage } from './command-error.ts'
+import { commandError } from './command-error.ts'
 import type { CreateIndex, KeyDescription } from './commands.ts'
 import { isExpression } from './expression.ts'
 import { keyPathName, resolveKeyPath } from './key-path.ts'

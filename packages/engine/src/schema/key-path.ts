@@ -1,8 +1,8 @@
 /** Resolves key attributes by name: attributes of the indexed class, and those inside embedded objects (contract 6.1). */
-import { AshlarError, type CommandPlace } from '../errors.ts'
+import { AshlarError, type CommandPlace, truncateForMessage } from '../errors.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from './catalog.ts'
-import { commandError, truncateForMessage } from './command-error.ts'
+import { commandError } from './command-error.ts'
 import { didYouMean } from './names.ts'
 
 export interface ResolvedPath {

@@ -1,7 +1,6 @@
 /** Naming rules for classes, attributes and indexes, and suggestions for misspelt names. */
-import { AshlarError, type CommandPlace } from '../errors.ts'
+import { AshlarError, type CommandPlace, truncateForMessage } from '../errors.ts'
 import { classNameCharactersMax } from '../limits.ts'
-import { truncateForMessage } from './command-error.ts'
 import { rootClassName } from './root-class.ts'
 
 const partForm = /^[A-Za-z_][A-Za-z0-9_]*$/

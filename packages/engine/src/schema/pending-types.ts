@@ -20,7 +20,7 @@ import { withoutPairings, withPairings } from './pending-pairings.ts'
 import type { UnfilledReferrers } from './referrer-indexes.ts'
 import { keepsKeys } from './retype.ts'
 import type { Retype } from './retype-attribute.ts'
-import { type UniqueKey, withIndexesFor } from './unique-indexes.ts'
+import { type UniqueAttribute, withIndexesFor } from './unique-indexes.ts'
 
 /** The type changes that affect stored values or index entries; the others are complete with the catalog. */
 export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
@@ -109,7 +109,7 @@ export function withPendingTypes(
 }
 
 /** The keys of attributes that become unique. */
-export function uniqueKeys(retypes: readonly Retype[]): UniqueKey[] {
+export function uniqueKeys(retypes: readonly Retype[]): UniqueAttribute[] {
   const unique = retypes.filter(({ becomesUnique }) => becomesUnique)
   return unique.map(({ becomes, to, owner }) => ({ attribute: becomes, spec: to, owner }))
 }

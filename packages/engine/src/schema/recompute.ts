@@ -4,7 +4,7 @@ import type { AttributeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import { attributesUsed } from './class-expressions.ts'
 import { commandError } from './command-error.ts'
-import { namesOf } from './define-checks.ts'
+import { expressionNamesOf } from './define-checks.ts'
 import { expressionText, isExpression, type SchemaExpression } from './expression.ts'
 import { changesMeaning } from './rechecked-checks.ts'
 import type { Retype, RetypeContext } from './retype-attribute.ts'
@@ -38,7 +38,7 @@ type Recompute = Retype & { readonly work: { readonly kind: 'recompute' } }
 
 /** The attributes of the class with another expression, and those that become stored. */
 function redefinedIn(catalog: Catalog, builder: SchemaBuilder, draft: ClassDraft): Recompute[] {
-  const names = namesOf(builder)
+  const names = expressionNamesOf(builder)
   return [...draft.attributes.values()].flatMap((attribute) => {
     const [before, now] = [computedOf(catalog.attribute(attribute.number)), computedOf(attribute)]
     if (before === undefined || now === undefined || before === now) return []

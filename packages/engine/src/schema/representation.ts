@@ -1,12 +1,11 @@
 /** Classes and namespaces as shown in replies (contract 5.2). */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, truncateForMessage } from '../errors.ts'
 import { describeType } from '../types/index.ts'
 import type { DescribeContext } from '../types/logical-type.ts'
 import type { TypeDefinition } from '../types/type-definition.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { Attribute, ClassDefinition } from './class-definition.ts'
 import { namesIn } from './class-expressions.ts'
-import { truncateForMessage } from './command-error.ts'
 import { type ExpressionNames, withTexts } from './expression.ts'
 import { didYouMean } from './names.ts'
 import type { ClassProperties } from './properties/class-properties.ts'

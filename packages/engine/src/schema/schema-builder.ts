@@ -1,9 +1,8 @@
 /** The classes of a batch while they are being defined, together with existing classes. */
-import { AshlarError, type CommandPlace } from '../errors.ts'
+import { AshlarError, type CommandPlace, truncateForMessage } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import type { ClassDefinition, ClassValidation, IndexNumber, PendingCheck, PendingType } from './class-definition.ts'
-import { truncateForMessage } from './command-error.ts'
 import { didYouMean, simpleNameOf } from './names.ts'
 import type { ClassProperties } from './properties/class-properties.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'

@@ -1,9 +1,9 @@
 /** Sequences: validates their definitions (contract 6.3). */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, truncateForMessage } from '../errors.ts'
 import type { SequenceNumber } from '../types/type-spec.ts'
 import type { Catalog, DatabaseAction } from './catalog.ts'
 import type { CatalogState, SequenceDefinition } from './class-definition.ts'
-import { commandError, truncateForMessage } from './command-error.ts'
+import { commandError } from './command-error.ts'
 import type { CreateSequence } from './commands.ts'
 import { isDefaultExpression, sequencesDrawn } from './expression.ts'
 import { checkSequenceName, didYouMean, listOfNames } from './names.ts'

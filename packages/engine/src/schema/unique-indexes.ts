@@ -7,7 +7,7 @@ import { commandError } from './command-error.ts'
 import type { PropertiesOfAttribute } from './properties/index.ts'
 
 /** An attribute that becomes unique. */
-export interface UniqueKey {
+export interface UniqueAttribute {
   readonly attribute: AttributeNumber
   readonly spec: TypeSpec
   /** The class that declares it. */
@@ -25,7 +25,7 @@ function uniqueIndexName(className: string, attributeName: string): string {
 /** Adds the indexes to the state and returns their numbers. `building`: by the process of that store session; if missing, they are ready. */
 export function withIndexesFor(
   state: CatalogState,
-  keys: readonly UniqueKey[],
+  keys: readonly UniqueAttribute[],
   building: { readonly session: number } | undefined,
 ): { readonly state: CatalogState; readonly added: readonly IndexDefinition[] } {
   if (keys.length === 0) return { state, added: [] }

@@ -1,6 +1,6 @@
 /** A temporary file, written at its end and read at any position. */
 import { assert } from '../errors.ts'
-import { diskFailure, type OpenFile } from './temporary-space.ts'
+import { diskFailure, type TemporaryFileHandle } from './temporary-space.ts'
 
 /** Accounts for disk space, before it is used and after it is freed. */
 export interface DiskAccount {
@@ -9,12 +9,12 @@ export interface DiskAccount {
 }
 
 export class TemporaryFile {
-  private readonly file: OpenFile
+  private readonly file: TemporaryFileHandle
   private readonly remove: () => Promise<void>
   private readonly account: DiskAccount
   private length = 0
 
-  constructor(file: OpenFile, remove: () => Promise<void>, account: DiskAccount) {
+  constructor(file: TemporaryFileHandle, remove: () => Promise<void>, account: DiskAccount) {
     this.file = file
     this.remove = remove
     this.account = account

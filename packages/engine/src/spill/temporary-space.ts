@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AshlarError } from '../errors.ts'
 
-export type OpenFile = Pick<FileHandle, 'read' | 'write' | 'truncate' | 'close'>
+export type TemporaryFileHandle = Pick<FileHandle, 'read' | 'write' | 'truncate' | 'close'>
 
 /** The functions of the operating system in use; replaced in tests. */
 export interface FileSystem {
   mkdir(directory: string): Promise<unknown>
   /** Creates a file, which must not exist. */
-  create(path: string): Promise<OpenFile>
+  create(path: string): Promise<TemporaryFileHandle>
   unlink(path: string): Promise<void>
   readdir(directory: string): Promise<readonly string[]>
 }
@@ -60,7 +60,7 @@ export class TemporarySpace {
   }
 
   /** The file is unlinked immediately if the operating system allows it; `remove` must be called after it is closed. */
-  async create(): Promise<{ readonly file: OpenFile; readonly remove: () => Promise<void> }> {
+  async create(): Promise<{ readonly file: TemporaryFileHandle; readonly remove: () => Promise<void> }> {
     this.prepared ??= this.prepare()
     try {
       await this.prepared
@@ -77,7 +77,7 @@ export class TemporarySpace {
   }
 
   /** Skips existing names, of a killed process with the same ID, as is common in containers, or of a process in another container. */
-  private async newFile(): Promise<{ readonly path: string; readonly file: OpenFile }> {
+  private async newFile(): Promise<{ readonly path: string; readonly file: TemporaryFileHandle }> {
     for (;;) {
       const path = join(this.directory, `ashlar-spill-${process.pid}-${++createdFiles}.tmp`)
       try {

@@ -5,10 +5,10 @@ import { PackedChanges, PackedPreconditions, type PackedRows, packedLengthBytes 
 import type { Append, Bytes, Change, Commit, Precondition, StoreCapabilities } from './store.ts'
 import { inSlices, type TimeSlice } from './time-slice.ts'
 
-export type Limits = Pick<StoreCapabilities, 'keyBytesMax' | 'valueBytesMax'>
+export type EntrySizeLimits = Pick<StoreCapabilities, 'keyBytesMax' | 'valueBytesMax'>
 
 /** Bytes of keys and values that the commit writes. A size out of bounds fails an assertion: it is a bug, never a client error. */
-export function checkedCommitBytes({ changes, preconditions, append }: Commit, limits: Limits): number {
+export function checkedCommitBytes({ changes, preconditions, append }: Commit, limits: EntrySizeLimits): number {
   let bytes = append === undefined ? 0 : checkedAppendBytes(append, limits)
   if (changes instanceof PackedChanges && preconditions instanceof PackedPreconditions) {
     for (const rows of changes.all) bytes += checkedPackedBytes(rows, limits)
@@ -23,7 +23,7 @@ export function checkedCommitBytes({ changes, preconditions, append }: Commit, l
 /** The checks alone, with yields, for a commit with very many changes. */
 export async function checkInSlices(
   { changes, preconditions, append }: Commit,
-  limits: Limits,
+  limits: EntrySizeLimits,
   slice: TimeSlice,
 ): Promise<void> {
   if (append !== undefined) checkedAppendBytes(append, limits)
@@ -36,7 +36,7 @@ export async function checkInSlices(
   await inSlices(preconditions, (precondition) => checkPrecondition(precondition, limits), slice)
 }
 
-function checkedAppendBytes({ prefix, values }: Append, limits: Limits): number {
+function checkedAppendBytes({ prefix, values }: Append, limits: EntrySizeLimits): number {
   if (prefix.length !== appendPrefixBytes || !isAppendedKey(prefix))
     unreachable(
       `what is appended to has a prefix of ${appendPrefixBytes} bytes, which begins with ${appendSpace} and ${appendPart}`,
@@ -49,13 +49,16 @@ function checkedAppendBytes({ prefix, values }: Append, limits: Limits): number 
   return bytes
 }
 
-function checkedPackedBytes({ count, keys, values, keyBytesMost, valueBytesMost }: PackedRows, limits: Limits): number {
+function checkedPackedBytes(
+  { count, keys, values, keyBytesMost, valueBytesMost }: PackedRows,
+  limits: EntrySizeLimits,
+): number {
   checkKeyLength(keyBytesMost, limits)
   if (valueBytesMost > limits.valueBytesMax) unreachable(`a value has at most ${limits.valueBytesMax} bytes`)
   return keys.length + values.length - 2 * packedLengthBytes * count
 }
 
-function checkedChangeBytes(change: Change, limits: Limits): number {
+function checkedChangeBytes(change: Change, limits: EntrySizeLimits): number {
   checkKey(change.key, limits)
   if (change.kind !== 'put') return change.key.length
   const { length } = change.value
@@ -63,16 +66,16 @@ function checkedChangeBytes(change: Change, limits: Limits): number {
   return change.key.length + length
 }
 
-function checkPrecondition(precondition: Precondition, limits: Limits): void {
+function checkPrecondition(precondition: Precondition, limits: EntrySizeLimits): void {
   if (precondition.kind === 'range') checkKey(precondition.rangeLockKey, limits)
   else if (precondition.kind !== 'unchanged') checkKey(precondition.key, limits)
 }
 
-function checkKey({ length }: Bytes, limits: Limits): void {
+function checkKey({ length }: Bytes, limits: EntrySizeLimits): void {
   checkKeyLength(length, limits)
 }
 
-function checkKeyLength(length: number, limits: Limits): void {
+function checkKeyLength(length: number, limits: EntrySizeLimits): void {
   const isInBounds = length >= 1 && length <= limits.keyBytesMax
   if (!isInBounds) unreachable(`a key has 1 to ${limits.keyBytesMax} bytes, this one has ${length}`)
 }

@@ -5,14 +5,18 @@ import { openTimeSlice } from './time-slice.ts'
 /** Entries counted between clock checks: less than a millisecond of work where the store counts natively. */
 const countBatch = 4_096
 
-export interface CountOptions extends Pick<ScanOptions, 'slice' | 'isEstimate'> {
+export interface RangeCountOptions extends Pick<ScanOptions, 'slice' | 'isEstimate'> {
   /** Stops counting here. */
   readonly max?: number
   /** Receives the increments of the count; may throw to abort. */
   readonly passed?: (count: number) => void
 }
 
-export async function countRange(snapshot: Snapshot, range: KeyRange, options: CountOptions = {}): Promise<number> {
+export async function countRange(
+  snapshot: Snapshot,
+  range: KeyRange,
+  options: RangeCountOptions = {},
+): Promise<number> {
   const { max = Number.POSITIVE_INFINITY, passed, isEstimate = false, slice = openTimeSlice() } = options
   let count = 0
   if (snapshot.count === undefined) {

@@ -1,5 +1,5 @@
 /** Shared parts of the definitions of list, set and map. */
-import { within, wrongField } from './definition-fields.ts'
+import { inField, wrongField } from './definition-fields.ts'
 import type { DefineContext, DescribeContext, LogicalType } from './logical-type.ts'
 import { reference } from './reference.ts'
 import type { NestedField, TypeDefinition, TypeField } from './type-definition.ts'
@@ -21,7 +21,7 @@ export function defineReferences(
 ): ReferenceSpec {
   const nested = definition[field]
   if (nested === undefined || nested === null) throw wrongField(field, 'InvalidDefinition', 'is needed')
-  return within(field, () => {
+  return inField(field, () => {
     const word = nested.logicalType
     if (word?.toLowerCase() === 'reference') {
       refuseOtherFields(nested, reference)

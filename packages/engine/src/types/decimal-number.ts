@@ -128,7 +128,7 @@ function alignedUnits(one: Decimal, other: Decimal): [bigint, bigint] {
 }
 
 /** Equal values have equal texts. */
-export function plainText(value: Decimal): string {
+export function canonicalDecimal(value: Decimal): string {
   const text = value.toString()
   if (value.scale === 0) return text
   return text.replace(/\.?0+$/, '')

@@ -49,7 +49,7 @@ export function countField(
 }
 
 /** Runs `define` for a nested definition, and prefixes the path of its errors with the field. */
-export function within<T>(field: string | number, define: () => T): T {
+export function inField<T>(field: string | number, define: () => T): T {
   try {
     return define()
   } catch (error) {

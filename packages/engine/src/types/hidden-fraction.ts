@@ -2,7 +2,7 @@
  * Fractional numbers of a JSON text that a double cannot represent: 1e-400 would be 0, and 0.1000000000000000000001 would be 0.1. They are parsed to
  * symbols whose description is the original number, so that they are not mistaken for other values.
  */
-import { type Decimal, parseDecimal, plainText, zerosAtEnd } from './decimal-number.ts'
+import { canonicalDecimal, type Decimal, parseDecimal, zerosAtEnd } from './decimal-number.ts'
 
 export function withHiddenFraction(digits: string): symbol {
   return Symbol(digits)
@@ -27,12 +27,12 @@ export function exactNumberOf(digits: string): number | bigint | symbol {
   const text = String(value)
   if (text === digits || !Number.isFinite(value) || significant(text) === significant(digits)) return value
   if (hasFraction(digits) || Math.abs(value) >= integersEnd) return withHiddenFraction(digits)
-  return BigInt(plainText(parseDecimal(digits)))
+  return BigInt(canonicalDecimal(parseDecimal(digits)))
 }
 
 /** A decimal in the form in which JSON numbers are parsed, for codecs of any numeric type. */
 export function decimalToJsonNumber(value: Decimal): bigint | symbol {
-  return value.isInteger ? BigInt(plainText(value)) : withHiddenFraction(String(value))
+  return value.isInteger ? BigInt(canonicalDecimal(value)) : withHiddenFraction(String(value))
 }
 
 /** The significant digits and their exponent; equal for equal numbers. */

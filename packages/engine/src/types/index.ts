@@ -6,13 +6,13 @@ import { refuseOtherFields } from './collection-definition.ts'
 import { date } from './date.ts'
 import { datetime } from './datetime.ts'
 import { decimal } from './decimal.ts'
-import { within, wrongField } from './definition-fields.ts'
+import { inField, wrongField } from './definition-fields.ts'
 import type { ElementType } from './element-type.ts'
 import { guid } from './guid.ts'
 import { integer } from './integer.ts'
 import { interval } from './interval.ts'
 import { json } from './json.ts'
-import { listOf } from './list.ts'
+import { listTypeOf } from './list.ts'
 import {
   type Codec,
   type CodecContext,
@@ -36,7 +36,7 @@ const elementType: ElementType = {
   define(definition, field, context) {
     const nested = definition[field]
     if (nested === undefined || nested === null) throw wrongField(field, 'InvalidDefinition', 'is needed')
-    return within(field, () => {
+    return inField(field, () => {
       const spec = defineType(nested, context)
       if (spec.logicalType !== 'list' && spec.logicalType !== 'set' && spec.logicalType !== 'map') return spec
       throw wrongField('logicalType', 'InvalidDefinition', 'of an element is no collection')
@@ -65,7 +65,7 @@ const byName: { readonly [Name in LogicalTypeName]: LogicalType<SpecNamed<Name>>
   json,
   reference,
   object,
-  list: listOf(elementType),
+  list: listTypeOf(elementType),
   set,
   map,
 }

@@ -3,7 +3,7 @@
 import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readDouble } from '../bytes/read-number.ts'
 import { formatFraction, fractionTicks, ticksPerDay, ticksPerSecond } from './calendar.ts'
-import { enumField, within } from './definition-fields.ts'
+import { enumField, inField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import { parseNumber } from './parse-number.ts'
 import type { IntervalSpec } from './type-spec.ts'
@@ -84,7 +84,7 @@ function parseParts(json: unknown): number {
       error.path = [unit]
       throw error
     }
-    const amount = within(unit, () => parseNumber(input))
+    const amount = inField(unit, () => parseNumber(input))
     ticks += ticksOf(amount, ticksPerUnit[unit as keyof typeof ticksPerUnit])
   }
   return Number.isFinite(ticks) ? Math.trunc(ticks) : Number.POSITIVE_INFINITY

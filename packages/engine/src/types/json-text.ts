@@ -10,14 +10,14 @@ const closeBrace = 0x7d
 const space = 0x20
 
 /** The range of a value or name in a text: start inclusive, end exclusive. */
-export interface Span {
+export interface TextRange {
   readonly start: number
   readonly end: number
 }
 
 interface Member {
-  readonly name: Span
-  readonly value: Span
+  readonly name: TextRange
+  readonly value: TextRange
 }
 
 export function isObjectAt(text: string, at: number): boolean {
@@ -85,7 +85,7 @@ function* membersOf(text: string, from: number): Generator<Member, void, undefin
 }
 
 /** The elements of the array that begins at `from`. */
-export function* elementsOf(text: string, from: number): Generator<Span, void, undefined> {
+export function* elementsOf(text: string, from: number): Generator<TextRange, void, undefined> {
   for (let at = skipBlanks(text, from + 1); at < text.length && text.charCodeAt(at) !== closeBracket; ) {
     const element = { start: at, end: endOfValue(text, at) }
     yield element
@@ -95,67 +95,67 @@ export function* elementsOf(text: string, from: number): Generator<Span, void, u
 }
 
 /** The unescaped string. */
-export function stringAt(text: string, { start, end }: Span): string {
+export function stringAt(text: string, { start, end }: TextRange): string {
   const raw = text.slice(start + 1, end - 1)
   return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
 }
 
 /** A value within a text, located by names and positions, so that it can be stored in its original form. */
-export class JsonText {
+export class JsonFragment {
   readonly text: string
-  private readonly span: Span
+  private readonly span: TextRange
   /** Replaces strings that are values. */
   readonly replace: ((text: string) => string) | undefined
   /** The elements of an array, located on first use. */
-  private elements: readonly Span[] | undefined
+  private elements: readonly TextRange[] | undefined
   /** The members of an object, located on first use. */
-  private members: ReadonlyMap<string, JsonText> | undefined
+  private members: ReadonlyMap<string, JsonFragment> | undefined
 
-  constructor(text: string, replace?: (text: string) => string, span: Span = { start: 0, end: text.length }) {
+  constructor(text: string, replace?: (text: string) => string, span: TextRange = { start: 0, end: text.length }) {
     this.text = text
     this.replace = replace
     this.span = { start: skipBlanks(text, span.start), end: span.end }
   }
 
   /** The last of several members with the name, like `JSON.parse`; undefined if there is none. */
-  field(name: string): JsonText | undefined {
+  field(name: string): JsonFragment | undefined {
     const { text } = this
     const { start } = this.span
     if (!isObjectAt(text, start)) return undefined
-    let found: Span | undefined
+    let found: TextRange | undefined
     for (const member of membersOf(text, start)) if (stringAt(text, member.name) === name) found = member.value
-    return found && new JsonText(text, this.replace, found)
+    return found && new JsonFragment(text, this.replace, found)
   }
 
   /** The members of an object by name, like `field`; none for other values. */
-  get fields(): ReadonlyMap<string, JsonText> {
+  get fields(): ReadonlyMap<string, JsonFragment> {
     this.members ??= this.readMembers()
     return this.members
   }
 
-  private readMembers(): ReadonlyMap<string, JsonText> {
+  private readMembers(): ReadonlyMap<string, JsonFragment> {
     const { text } = this
     const { start } = this.span
-    const members = new Map<string, JsonText>()
+    const members = new Map<string, JsonFragment>()
     if (!isObjectAt(text, start)) return members
     for (const { name, value } of membersOf(text, start)) {
-      members.set(stringAt(text, name), new JsonText(text, this.replace, value))
+      members.set(stringAt(text, name), new JsonFragment(text, this.replace, value))
     }
     return members
   }
 
-  element(position: number): JsonText | undefined {
+  element(position: number): JsonFragment | undefined {
     const { text } = this
     const { start } = this.span
     if (!isArrayAt(text, start)) return undefined
     this.elements ??= [...elementsOf(text, start)]
     const found = this.elements[position]
-    return found && new JsonText(text, this.replace, found)
+    return found && new JsonFragment(text, this.replace, found)
   }
 
   /** The same text with strings replaced. */
-  replacing(replace: (text: string) => string): JsonText {
-    return new JsonText(this.text, replace, this.span)
+  replacing(replace: (text: string) => string): JsonFragment {
+    return new JsonFragment(this.text, replace, this.span)
   }
 
   toString(): string {

@@ -1,6 +1,6 @@
 /** Texts of type json: validation, removal of white space, and a canonical form for comparison. */
 import { jsonBytesMax, jsonDepthMax } from '../limits.ts'
-import { elementsOf, endOfString, isArrayAt, JsonText, type Span, skipBlanks, stringAt } from './json-text.ts'
+import { elementsOf, endOfString, isArrayAt, JsonFragment, skipBlanks, stringAt, type TextRange } from './json-text.ts'
 import { formatForMessage, ValueError } from './logical-type.ts'
 
 const quote = 0x22
@@ -64,8 +64,8 @@ function textOf(value: unknown): string {
 }
 
 /** Compacts a well-formed text. Throws ValueError. */
-export function compactJson(input: string | JsonText): string {
-  const [text, replace] = input instanceof JsonText ? [input.toString(), input.replace] : [input, undefined]
+export function compactJson(input: string | JsonFragment): string {
+  const [text, replace] = input instanceof JsonFragment ? [input.toString(), input.replace] : [input, undefined]
   if (!text.isWellFormed()) throw halfOfPair()
   const compact = new Compactor(text, replace).run()
   if (compact.length * 3 > jsonBytesMax && Buffer.byteLength(compact) > jsonBytesMax) {
@@ -136,7 +136,7 @@ class Compactor {
   }
 
   /** Returns the position after the string. */
-  private readString(span: Span): number {
+  private readString(span: TextRange): number {
     const { text, replace } = this
     if (this.escape < span.end) {
       if (!stringAt(text, span).isWellFormed()) throw halfOfPair()
@@ -167,17 +167,17 @@ class Compactor {
 
 /** The value of the member; null if the value is not an object or lacks it. */
 export function jsonMember(text: string, name: string): string | null {
-  return found(new JsonText(text).field(name))
+  return found(new JsonFragment(text).field(name))
 }
 
 /** Negative positions count from the end. */
 export function jsonElement(text: string, position: number): string | null {
   if (!isArrayAt(text, 0)) return null
   const at = position < 0 ? [...elementsOf(text, 0)].length + position : position
-  return found(new JsonText(text).element(at))
+  return found(new JsonFragment(text).element(at))
 }
 
-function found(value: JsonText | undefined): string | null {
+function found(value: JsonFragment | undefined): string | null {
   const text = value?.toString()
   return text === undefined || text === 'null' ? null : text
 }

@@ -9,7 +9,7 @@ import type { ListSpec } from './type-spec.ts'
 const noName = ''
 
 /** `elements` defines the element type: any but a collection. */
-export function listOf(elements: ElementType): LogicalType<ListSpec> {
+export function listTypeOf(elements: ElementType): LogicalType<ListSpec> {
   return {
     logicalType: 'list',
     fields: ['storage', 'collectionTypeName', 'elementSpecification'],

@@ -58,7 +58,7 @@ export interface Codec<V = unknown> {
 }
 
 /** Work that yields about once per millisecond. */
-export type Pieces<T> = Generator<undefined, T, undefined>
+export type StepwiseWork<T> = Generator<undefined, T, undefined>
 
 /** Encodes values in index keys, such that the end of a part is found without knowing its type. */
 export interface KeyCodec<V = unknown> {

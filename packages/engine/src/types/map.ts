@@ -1,6 +1,6 @@
 /** The type map: references by a text or reference key, in key order. */
 import { defineReferences, describeReferences, refuseOtherFields } from './collection-definition.ts'
-import { enumField, within, wrongField } from './definition-fields.ts'
+import { enumField, inField, wrongField } from './definition-fields.ts'
 import type { Codec, DefineContext, LogicalType } from './logical-type.ts'
 import { mapCodec } from './map-codec.ts'
 import type { Oid } from './oid.ts'
@@ -66,7 +66,7 @@ function defineKey(definition: TypeDefinition, context: DefineContext): StringSp
     if (isByReference) throw wrongField('keySpecification', 'InvalidDefinition', `is needed for ${name}`)
     return string.define({}, context)
   }
-  return within('keySpecification', () => {
+  return inField('keySpecification', () => {
     const type = [string, reference].find(({ logicalType }) => logicalType === nested.logicalType?.toLowerCase())
     if (type === undefined) throw wrongField('logicalType', 'InvalidDefinition', 'of a map key is string or reference')
     refuseOtherFields(nested, type)

@@ -3,7 +3,7 @@ import { assert } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import { unevaluated } from '../records/creation-value.ts'
 import { openTimeSlice, runYieldingIfLong } from '../store/time-slice.ts'
-import type { Pieces } from '../types/logical-type.ts'
+import type { StepwiseWork } from '../types/logical-type.ts'
 import { objectsPerYield } from './evaluate-values.ts'
 import type { NumbersOfSequences } from './object-expressions.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -31,7 +31,7 @@ function* countDraws(
   format: ClassFormat,
   values: readonly unknown[],
   counts: Map<string, number>,
-): Pieces<undefined> {
+): StepwiseWork<undefined> {
   const { objects, expressions } = unit
   for (const { index, draws } of expressions.all.defaultsOf(format, objects.formats)) {
     if (values[index] !== unevaluated) continue

@@ -4,7 +4,7 @@ import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { isFollowing, isUnstored } from '../records/computed.ts'
 import { unevaluated } from '../records/creation-value.ts'
 import { encodeValue, isSameValue } from '../records/same-value.ts'
-import { formatForMessage, type Pieces } from '../types/logical-type.ts'
+import { formatForMessage, type StepwiseWork } from '../types/logical-type.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { type ObjectState, setValue } from './working-set.ts'
 
@@ -12,7 +12,7 @@ import { type ObjectState, setValue } from './working-set.ts'
 export const objectsPerYield = 100
 
 /** Evaluates the expressions of embedded objects. Throws like `evaluateValues`. */
-export function* evaluateWithin(state: ObjectState, unit: UnitOfWork): Pieces<undefined> {
+export function* evaluateWithin(state: ObjectState, unit: UnitOfWork): StepwiseWork<undefined> {
   const { format, values, before, changed } = state
   const previous = new ObjectsBefore(() => (before === undefined ? [] : [before]), format)
   for (const attribute of format.evaluatedWithin) {
@@ -30,7 +30,7 @@ function* valueWithin(
   previous: ObjectsBefore,
   place: CommandPlace,
   unit: UnitOfWork,
-): Pieces<unknown> {
+): StepwiseWork<unknown> {
   const format = owner.embeddedIn(attribute) as ClassFormat
   const inner = previous.within(attribute, format)
   const path = [...place, attribute.attribute.outputName]
@@ -51,7 +51,7 @@ function* evaluatedObject(
   previous: ObjectsBefore,
   place: CommandPlace,
   unit: UnitOfWork,
-): Pieces<Values> {
+): StepwiseWork<Values> {
   if (previous.includes(object)) return object
   const { format } = previous
   const values = [...object]

@@ -32,7 +32,7 @@ export interface ChangedLinks {
 }
 
 /** Receives objects that violate constraints checked at the end of the transaction (`deferred-checks.ts`). */
-export interface DeferredChecks {
+export interface ViolationSink {
   note(state: ObjectState, violations: readonly Violation[]): void
   noteChanged(state: ObjectState): void
 }
@@ -74,7 +74,7 @@ export class UnitOfWork {
   /** Objects to be deleted with the effects of their deletion; created on demand. */
   deletions: PendingDeletions | undefined
   /** Set in a transaction of several steps or statements; otherwise all constraints are checked when the unit is written. */
-  deferred: DeferredChecks | undefined
+  deferred: ViolationSink | undefined
   /** The unit runs several commands, each of which sees the effects of the previous ones, and writes them together. */
   isBulk = false
   /** The position of the current command among several. */

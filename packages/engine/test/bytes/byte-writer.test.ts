@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ByteWriter } from '../../src/bytes/byte-writer.ts'
-import { PreparedText } from '../../src/bytes/prepared-text.ts'
+import { EncodedText } from '../../src/bytes/prepared-text.ts'
 import { runs } from './property-runs.ts'
 
 describe('ByteWriter', () => {
@@ -46,13 +46,13 @@ describe('ByteWriter', () => {
         const writers = [new ByteWriter(capacity), new ByteWriter(buffer), new ByteWriter(200_000)]
         const expected = ['', '', '']
         for (const [i, text] of texts) {
-          writers[i]?.writePrepared(new PreparedText(text))
+          writers[i]?.writePrepared(new EncodedText(text))
           writers[i]?.writeByte(0x2c)
           expected[i] += `${text},`
         }
         expect(writers.map((writer) => writer.copy().toString())).toEqual(expected)
         const next = new ByteWriter(buffer)
-        for (const [, text] of texts) next.writePrepared(new PreparedText(text))
+        for (const [, text] of texts) next.writePrepared(new EncodedText(text))
         expect(next.copy().toString()).toBe(texts.map(([, text]) => text).join(''))
       }),
       runs(200),

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { openStore } from '../../src/storage/open-store.ts'
-import { FollowedFailure, failureOf, reasonOf, toStoreError } from '../../src/store/postgres/failures.ts'
+import { describeSqlFailure, FollowedFailure, failureOf, toStoreError } from '../../src/store/postgres/failures.ts'
 import { commitChanges, put, valueAt, valueIn } from './bytes.ts'
 import { connectedClient, withClient } from './database-client.ts'
 import { freshAddress } from './postgres-stores.ts'
@@ -57,7 +57,7 @@ describe('postgres: failures by SQLSTATE', () => {
   it('what follows a failure is told by its cause, and only worth another attempt if that is a matter of the database', () => {
     const followed = new FollowedFailure(reported('57014'))
     expect(failureOf(followed)).toBe('unusable')
-    expect(reasonOf(followed)).toMatch(/statementMs.*57014/)
+    expect(describeSqlFailure(followed)).toMatch(/statementMs.*57014/)
     const cause = reported('42P01')
     expect(failureOf(new FollowedFailure(cause))).toBe('refused')
     expect(toStoreError('here', new FollowedFailure(cause))).toBe(cause)

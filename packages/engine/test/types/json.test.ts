@@ -1,7 +1,7 @@
 /** json: texts with their order and digits, what is refused, and when two say the same. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonText } from '../../src/types/json-text.ts'
+import { JsonFragment } from '../../src/types/json-text.ts'
 import {
   canonicalJson,
   compactJson,
@@ -61,7 +61,7 @@ describe('texts', () => {
   })
 
   it('replace strings that are values', () => {
-    const text = new JsonText('{"x":["x","y"],"y":"x"}', (one) => (one === 'x' ? 'é"' : one))
+    const text = new JsonFragment('{"x":["x","y"],"y":"x"}', (one) => (one === 'x' ? 'é"' : one))
     expect(compactJson(text)).toBe('{"x":["é\\"","y"],"y":"é\\""}')
   })
 })
@@ -82,7 +82,7 @@ describe('paths', () => {
         }
       }),
     )
-    expect(new JsonText('{"a": 1, "a": {"b": [ 2 , 3 ]}}').field('a')?.field('b')?.element(1)?.toString()).toBe('3')
+    expect(new JsonFragment('{"a": 1, "a": {"b": [ 2 , 3 ]}}').field('a')?.field('b')?.element(1)?.toString()).toBe('3')
   })
 })
 

@@ -20,7 +20,7 @@ interface OriginRequest {
 
 type Preflight = Readonly<Record<string, string>>
 
-export class Origins {
+export class AllowedOrigins {
   private readonly listed: ReadonlySet<string>
 
   /** `listed`: trusted origins, in lower case. */

@@ -1,6 +1,6 @@
 /** The configuration from environment variables such as ASHLAR_HOST. */
 import type { NotedSource } from './config.ts'
-import { didYouMean, splitValues } from './read-value.ts'
+import { splitValues, suggestSetting } from './read-value.ts'
 import { renamedNote, settings, variableOf, variablePrefix } from './settings.ts'
 
 /** Secrets, which are read only where needed, and a variable for the set-up of a checkout. */
@@ -43,7 +43,7 @@ export function configFromEnvironment(environment: NodeJS.ProcessEnv): NotedSour
       continue
     }
     if (setting === undefined) {
-      const why = renamedNote(name) ?? `There is no setting ${name}.${didYouMean(name, [...byVariable.keys()])}`
+      const why = renamedNote(name) ?? `There is no setting ${name}.${suggestSetting(name, [...byVariable.keys()])}`
       notes.push(`ashlar: WARNING: ${why} The variable is ignored.`)
       continue
     }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parse as parseLossless } from 'lossless-json'
 import { ConfigError, type ConfigSource, type NotedSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
-import { didYouMean, objectOf, unreadableFile } from './read-value.ts'
+import { requireConfigObject, suggestSetting, unreadableFile } from './read-value.ts'
 import { mayBeNull, renamedNote, settings } from './settings.ts'
 
 const byKey = new Map(
@@ -46,10 +46,10 @@ export function configFromJson(text: string, file: string): ConfigSource {
     )
   }
   const source: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(objectOf(json, `The configuration file ${file}`))) {
+  for (const [name, value] of Object.entries(requireConfigObject(json, `The configuration file ${file}`))) {
     const setting = byKey.get(name)
     if (setting === undefined) {
-      const note = renamedNote(name) ?? `there is no setting ${name}.${didYouMean(name, [...byKey.keys()])}`
+      const note = renamedNote(name) ?? `there is no setting ${name}.${suggestSetting(name, [...byKey.keys()])}`
       throw new ConfigError(`${file}: ${note}`)
     }
     if (value === null && mayBeNull(setting)) continue

@@ -2,7 +2,7 @@
 
 import type { CertificateName } from '../tls/certificate-files.ts'
 import { type CertificatesConfig, ConfigError, type JwtConfig } from './config.ts'
-import { objectOf, oneOf, readText, readTexts, refuseOtherFields } from './read-value.ts'
+import { oneOf, readText, readTexts, refuseUnknownSettings, requireConfigObject } from './read-value.ts'
 
 /** Algorithms with public keys: verifiers of a token cannot create one. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
@@ -31,9 +31,9 @@ const readers: Readers = {
 }
 
 export function readJwt(value: unknown, name: string): JwtConfig {
-  const object = objectOf(value, name)
+  const object = requireConfigObject(value, name)
   const fields = Object.keys(readers) as (keyof JwtConfig)[]
-  refuseOtherFields(object, fields, name)
+  refuseUnknownSettings(object, fields, name)
   const read = fields.map((field) => {
     const { read, otherwise } = readers[field]
     if (object[field] !== undefined) return [field, read(object[field], `${field} of ${name}`)]
@@ -73,7 +73,7 @@ function readTypes(value: unknown, name: string): readonly string[] {
 }
 
 function readRequiredClaims(value: unknown, name: string): JwtConfig['requiredClaims'] {
-  const claims = objectOf(value, name)
+  const claims = requireConfigObject(value, name)
   for (const [claim, required] of Object.entries(claims)) {
     if (['string', 'number', 'boolean'].includes(typeof required)) continue
     throw new ConfigError(`${claim} of ${name} is a string, a number or a boolean, not ${JSON.stringify(required)}.`)
@@ -85,8 +85,8 @@ const readNameKind = oneOf<CertificateName>('CN', 'email', 'DNS', 'URI')
 const certificateFields = ['name', 'users', 'roles']
 
 export function readCertificates(value: unknown, setting: string): CertificatesConfig {
-  const object = objectOf(value, setting)
-  refuseOtherFields(object, certificateFields, setting)
+  const object = requireConfigObject(value, setting)
+  refuseUnknownSettings(object, certificateFields, setting)
   const { name = 'CN', users = {}, roles = {} } = object
   return {
     name: readNameKind(name, `name of ${setting}`),
@@ -97,6 +97,6 @@ export function readCertificates(value: unknown, setting: string): CertificatesC
 
 function mapped<T>(value: unknown, what: string, read: (one: unknown, name: string) => T): Readonly<Record<string, T>> {
   return Object.fromEntries(
-    Object.entries(objectOf(value, what)).map(([name, one]) => [name, read(one, `${name} of ${what}`)]),
+    Object.entries(requireConfigObject(value, what)).map(([name, one]) => [name, read(one, `${name} of ${what}`)]),
   )
 }

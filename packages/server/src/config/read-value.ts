@@ -92,8 +92,8 @@ export function readDuration(value: unknown, name: string): number {
 const backupFields = ['directory', 'every', 'incrementalEvery', 'keep'] as const
 
 export function readBackups(value: unknown, name: string): BackupSettings {
-  const object = objectOf(value, name)
-  refuseOtherFields(object, backupFields, name)
+  const object = requireConfigObject(value, name)
+  refuseUnknownSettings(object, backupFields, name)
   const { directory, every, incrementalEvery, keep } = object
   const time = (field: string, text: unknown): number | undefined =>
     text === undefined ? undefined : readDuration(text, `${field} of ${name}`)
@@ -149,9 +149,10 @@ export const readChangeLog = oneOf<ChangeLogSetting>('on', 'off', 'auto')
 export const readIsolation = oneOf<Isolation>('serializable', 'snapshot')
 
 /** Throws ConfigError for a field that `allowed` does not include. */
-export function refuseOtherFields(object: object, allowed: readonly string[], what: string): void {
+export function refuseUnknownSettings(object: object, allowed: readonly string[], what: string): void {
   const unknown = Object.keys(object).find((field) => !allowed.includes(field))
-  if (unknown !== undefined) throw new ConfigError(`${what} has no field ${unknown}.${didYouMean(unknown, allowed)}`)
+  if (unknown !== undefined)
+    throw new ConfigError(`${what} has no field ${unknown}.${suggestSetting(unknown, allowed)}`)
 }
 
 const fdFields = ['alias', 'store', 'dialect', 'isolation', 'changeLog']
@@ -160,8 +161,8 @@ export function readFds(value: unknown, name: string): NonNullable<ConfigSource[
   if (!Array.isArray(value))
     throw new ConfigError(`${name} is an array of {"alias","store","dialect","isolation","changeLog"}.`)
   return value.map((entry: unknown) => {
-    const fd = objectOf(entry, `An entry of ${name}`)
-    refuseOtherFields(fd, fdFields, `${name}: a federated database`)
+    const fd = requireConfigObject(entry, `An entry of ${name}`)
+    refuseUnknownSettings(fd, fdFields, `${name}: a federated database`)
     const alias = readText(fd.alias, `alias of ${name}`)
     return {
       alias,
@@ -177,12 +178,13 @@ export function readFds(value: unknown, name: string): NonNullable<ConfigSource[
 
 export function readLimits(value: unknown, name: string): Partial<Limits> {
   const names = Object.keys({ ...defaultServerLimits, ...defaultEngineLimits })
-  const limits = objectOf(value, name)
+  const limits = requireConfigObject(value, name)
   for (const [limit, bound] of Object.entries(limits)) {
     if (Object.hasOwn(renamedLimits, limit)) {
       throw new ConfigError(`${name}: ${limit} is now called ${renamedLimits[limit]}, and counts callers by identity.`)
     }
-    if (!names.includes(limit)) throw new ConfigError(`${name}: there is no limit ${limit}.${didYouMean(limit, names)}`)
+    if (!names.includes(limit))
+      throw new ConfigError(`${name}: there is no limit ${limit}.${suggestSetting(limit, names)}`)
     const least = limitsOffAtZero.includes(limit) ? 0 : 1
     if (typeof bound === 'number' && Number.isInteger(bound) && bound >= least) continue
     throw new ConfigError(
@@ -192,7 +194,7 @@ export function readLimits(value: unknown, name: string): Partial<Limits> {
   return limits as Partial<Limits>
 }
 
-export function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+export function requireConfigObject(value: unknown, what: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Readonly<Record<string, unknown>>
   throw new ConfigError(`${what} is a JSON object.`)
@@ -205,7 +207,7 @@ export function readDialect(value: unknown, name: string): Dialect {
 }
 
 /** Returns ` Did you mean x?` if a known name is similar. */
-export function didYouMean(name: string, candidates: readonly string[]): string {
+export function suggestSetting(name: string, candidates: readonly string[]): string {
   const lowerName = name.toLowerCase()
   const near = nearness.map((isNear) => candidates.find((candidate) => isNear(lowerName, candidate.toLowerCase())))
   const nearest = near.find((candidate) => candidate !== undefined)

@@ -8,13 +8,13 @@ import { hostOf, isAllowedHost } from '../webhooks/targets.ts'
 import type { WebhookConfig, WebhookSettings } from '../webhooks/webhook-settings.ts'
 import { ConfigError } from './config.ts'
 import {
-  objectOf,
   oneOf,
   readBoolean,
   readDuration,
   readText,
   readTexts,
-  refuseOtherFields,
+  refuseUnknownSettings,
+  requireConfigObject,
   unreadableFile,
 } from './read-value.ts'
 
@@ -38,8 +38,8 @@ const changesUsual = 100
 const namePattern = /^[A-Za-z0-9_.-]{1,64}$/
 
 export function readWebhooks(value: unknown, name: string): WebhookSettings {
-  const object = objectOf(value, name)
-  refuseOtherFields(object, fields, name)
+  const object = requireConfigObject(value, name)
+  refuseUnknownSettings(object, fields, name)
   const allowedHosts = readTexts(object.allowedHosts, `allowedHosts of ${name}`).map((host) => host.toLowerCase())
   const allowPrivateAddresses =
     object.allowPrivateAddresses === undefined
@@ -56,8 +56,8 @@ export function readWebhooks(value: unknown, name: string): WebhookSettings {
 }
 
 function readHook(value: unknown, place: string, allowedHosts: readonly string[]): WebhookConfig {
-  const object = objectOf(value, place)
-  refuseOtherFields(object, hookFields, place)
+  const object = requireConfigObject(value, place)
+  refuseUnknownSettings(object, hookFields, place)
   const name = readText(object.name, `name of ${place}`)
   if (!namePattern.test(name)) {
     throw new ConfigError(`name of ${place} has 1 to 64 letters, digits, '.', '_' and '-', not '${name}'.`)

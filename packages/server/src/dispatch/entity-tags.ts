@@ -1,6 +1,6 @@
 /** If-Match and If-None-Match (RFC 9110, 13.1): conditions on the version of an object. */
-import { AshlarError, type Condition } from '@ashlar/engine'
-import { quote } from '../errors/problem.ts'
+import { AshlarError, type TagCondition } from '@ashlar/engine'
+import { quoteForMessage } from '../errors/problem.ts'
 import type { OperationRequest } from './operation.ts'
 
 type Headers = OperationRequest['headers']
@@ -28,7 +28,7 @@ function plainTag(tag: string): string {
 }
 
 /** Returns the condition of a change; undefined without one. Throws MalformedRequest. */
-export function conditionOf(headers: Headers): Condition | undefined {
+export function conditionOf(headers: Headers): TagCondition | undefined {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   if (ifMatch === undefined && ifNoneMatch === undefined) return undefined
   requireEntityTags(ifMatch)
@@ -41,12 +41,12 @@ export function conditionOf(headers: Headers): Condition | undefined {
 function requireEntityTags(header: Headers[string]): void {
   const text = Array.isArray(header) ? header.join(', ') : header
   if (text === undefined || isEntityTags(text)) return
-  const message = `If-Match is * or ETags in double quotes, as replies have them ("abc"), not ${quote(text)}.`
+  const message = `If-Match is * or ETags in double quotes, as replies have them ("abc"), not ${quoteForMessage(text)}.`
   throw new AshlarError('MalformedRequest', message)
 }
 
 /** Returns the condition of a read, which a transaction checks again at its commit. */
-export function matchOf(headers: Headers): Condition | undefined {
+export function matchOf(headers: Headers): TagCondition | undefined {
   requireEntityTags(headers['if-match'])
   return headers['if-match'] === undefined ? undefined : (current) => isMatch(headers, current)
 }

@@ -3,9 +3,9 @@ import {
   AshlarError,
   type CallerDatabase,
   type CancelSignal,
+  type ChangeFollowing,
   type Database,
   type FederatedDatabase,
-  type Following,
   type Isolation,
   isolations,
   type MemoryHolder,
@@ -29,7 +29,7 @@ import type { Need } from '../security/roles.ts'
 import type { Security } from '../security/security.ts'
 import type { ChangeFollowers } from '../statements/change-followers.ts'
 import type { MemoryShares } from '../statements/memory-shares.ts'
-import type { StatementKind } from '../statements/statement.ts'
+import type { RunningKind } from '../statements/statement.ts'
 import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
 import type { RequestTraces } from '../tracing/request-traces.ts'
@@ -126,7 +126,7 @@ export interface FdRequest extends OperationRequest {
   readonly fd: Pick<FederatedDatabase, 'alias'>
   readonly database: CallerDatabase
   /** Returns access to the change feed with the caller's rights. */
-  following(): Following
+  following(): ChangeFollowing
   /** For steps of a transaction: see `QueryRequest`. */
   readonly slice?: StatementSlice | undefined
   /** For changes with an Idempotency-Key. */
@@ -154,13 +154,13 @@ export interface OperationReply {
 
 export interface ServerEvents {
   /** An error becomes the last event. */
-  readonly all: AsyncIterable<ServerEvent>
+  readonly all: AsyncIterable<ReplyEvent>
   /** Aborted to end the events, even if the client has not read them all. */
   readonly until: CancelSignal
 }
 
 /** An event of a text/event-stream reply; without any field, a heartbeat. */
-export interface ServerEvent {
+export interface ReplyEvent {
   readonly name?: string
   readonly id?: string
   /** JSON in UTF-8, on one line. */
@@ -217,7 +217,7 @@ interface OperationEntry {
   /** False for operations that a transaction cannot contain. */
   readonly isTransactional?: false
   /** Set if the operation may take long: it is then admitted, listed and stopped as a statement. `text` is shown in the list. */
-  readonly statement?: { readonly kind: StatementKind; text(body: unknown): string }
+  readonly statement?: { readonly kind: RunningKind; text(body: unknown): string }
   readonly errors: readonly ProblemType[]
 }
 

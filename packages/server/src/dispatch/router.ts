@@ -53,7 +53,7 @@ export class Router<Route = never> implements OperationRouter {
 
   /** Returns undefined for an unknown path or method, or if the path cannot be decoded. `uri`: a path with optional parameters. */
   findRoute(method: string, uri: string): FoundRoute<Route> | undefined {
-    const found = this.findResource(pathOf(uri))
+    const found = this.findResource(pathOfTarget(uri))
     const route = found?.resource?.routes.get(method)
     return route === undefined ? undefined : { route, params: found?.params as Match<Route>['params'] }
   }
@@ -130,7 +130,7 @@ function addMethod(methods: Set<string>, method: string): void {
 }
 
 /** Returns the part of a request target before its parameters. */
-export function pathOf(uri: string): string {
+export function pathOfTarget(uri: string): string {
   const searchAt = uri.indexOf('?')
   return searchAt < 0 ? uri : uri.slice(0, searchAt)
 }

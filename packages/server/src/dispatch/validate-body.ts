@@ -10,11 +10,11 @@ import {
   quoteNames,
 } from '../errors/problem.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
-import { type Check, compileCheck, type SchemaFailure } from '../wire/check-json.ts'
+import { compileCheck, type SchemaCheck, type SchemaFailure } from '../wire/check-json.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
 /** Compiled on first use, and shared by the servers of a process. */
-const checks = new WeakMap<Schema, Check>()
+const checks = new WeakMap<Schema, SchemaCheck>()
 
 /** Does not convert, remove or complete values. Throws BodyValidationError. */
 export function validateBody(schema: Schema, body: unknown): void {
@@ -32,7 +32,7 @@ export function validateEach(schema: Schema, elements: readonly unknown[]): void
   }
 }
 
-function checkOf(schema: Schema): Check {
+function checkOf(schema: Schema): SchemaCheck {
   let check = checks.get(schema)
   if (check === undefined) {
     check = compileCheck(schema)

@@ -51,12 +51,12 @@ export const namesListedMax = 10
 export const nameCharactersMax = 60
 
 /** Quotes a text from a client, truncated. */
-export function quote(text: string): string {
+export function quoteForMessage(text: string): string {
   return `'${text.slice(0, nameCharactersMax)}'`
 }
 
 /** Quotes names from a client, bounded. */
 export function quoteNames(names: readonly string[]): string {
-  const quoted = names.slice(0, namesListedMax).map(quote)
+  const quoted = names.slice(0, namesListedMax).map(quoteForMessage)
   return `${quoted.join(', ')}${names.length > namesListedMax ? ' and others' : ''}`
 }

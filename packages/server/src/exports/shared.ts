@@ -3,7 +3,7 @@ export { acceptsAnyHost, isLoopback } from '../browsers/host-names.ts'
 export { type Config, ConfigError, type ConfigSource, storesOf } from '../config/config.ts'
 export { clientVariables, configFromEnvironment } from '../config/config-environment.ts'
 export { mergeConfig } from '../config/merge-config.ts'
-export { didYouMean, readDuration, readPort, splitValues, unreadableFile } from '../config/read-value.ts'
+export { readDuration, readPort, splitValues, suggestSetting, unreadableFile } from '../config/read-value.ts'
 export {
   defaultText,
   optionName,

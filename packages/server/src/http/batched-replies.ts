@@ -22,7 +22,7 @@ let isFlushScheduled = false
  * Ends the response by the end of the turn of the event loop, in a batch with other replies of that turn. A write to a waiting client wakes it: on
  * the same machine, as for a proxy, this is half of the CPU time of a read, and far less for a client that was woken just before.
  */
-export function endWith(response: ServerResponse, text: string, encoding: TextEncoding): void {
+export function endInBatch(response: ServerResponse, text: string, encoding: TextEncoding): void {
   const nowMs = performance.now()
   if (batch.length === 0) batchSinceMs = nowMs
   batch.push({ response, text, encoding })

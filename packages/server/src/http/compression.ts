@@ -9,7 +9,7 @@ import {
   createGzip,
   createInflate,
 } from 'node:zlib'
-import { quote } from '../errors/problem.ts'
+import { quoteForMessage } from '../errors/problem.ts'
 import { ServerError } from '../errors/server-errors.ts'
 
 type Encoding = 'br' | 'gzip'
@@ -77,7 +77,7 @@ export function decompress(payload: Readable, encoding: string): Readable {
   if (encoding === 'identity') return payload
   const decompressor: Decompressed | undefined = decompressors.get(encoding)?.()
   if (decompressor === undefined) {
-    const message = `Content-Encoding must be gzip, br or deflate, not ${quote(encoding)}.`
+    const message = `Content-Encoding must be gzip, br or deflate, not ${quoteForMessage(encoding)}.`
     throw new ServerError('UnsupportedMediaType', message)
   }
   let received = 0

@@ -1,6 +1,6 @@
 /** Replies of server-sent events (text/event-stream): no faster than the client reads, ended when it disconnects. */
 import { Readable } from 'node:stream'
-import type { ServerEvent, ServerEvents } from '../dispatch/operation.ts'
+import type { ReplyEvent, ServerEvents } from '../dispatch/operation.ts'
 import { endedReplyMsMax } from '../limits.ts'
 import type { HttpRequest } from './http-request.ts'
 import { contentTypeOf } from './negotiate.ts'
@@ -27,7 +27,7 @@ function destroyIfUnread({ response }: HttpRequest): void {
   response.once('close', () => clearTimeout(timer))
 }
 
-async function* framed(events: AsyncIterable<ServerEvent>, request: HttpRequest): AsyncGenerator<Buffer> {
+async function* framed(events: AsyncIterable<ReplyEvent>, request: HttpRequest): AsyncGenerator<Buffer> {
   try {
     for await (const event of events) yield eventText(event)
   } catch (error) {
@@ -40,7 +40,7 @@ async function* framed(events: AsyncIterable<ServerEvent>, request: HttpRequest)
 
 const heartbeat = Buffer.from(':\n\n')
 
-function eventText({ name, id, data }: ServerEvent): Buffer {
+function eventText({ name, id, data }: ReplyEvent): Buffer {
   if (data === undefined) return heartbeat
   const head = `${id === undefined ? '' : `id: ${id}\n`}${name === undefined ? '' : `event: ${name}\n`}data: `
   return Buffer.concat([Buffer.from(head), data, Buffer.from('\n\n')])

@@ -1,7 +1,7 @@
 /** Content types that a request may send and accept (contract 1.2). */
 
 import type { ReplyType } from '../dispatch/operation.ts'
-import { quote } from '../errors/problem.ts'
+import { quoteForMessage } from '../errors/problem.ts'
 import { ServerError } from '../errors/server-errors.ts'
 
 export type BodyType = 'json' | 'text' | 'ndjson'
@@ -30,7 +30,7 @@ export function readContentType(contentType: string, isText: boolean, isLines = 
 function unsupported(rule: string, contentType: string, type = 'application/json'): ServerError {
   return new ServerError(
     'UnsupportedMediaType',
-    `${rule}, not ${quote(contentType)}: send the header Content-Type: ${type}.`,
+    `${rule}, not ${quoteForMessage(contentType)}: send the header Content-Type: ${type}.`,
   )
 }
 
@@ -77,7 +77,7 @@ export function negotiate(accept: string | undefined, writable: readonly [ReplyT
   const names = writable.map((type) => nameOf[type]).join(' or ')
   throw new ServerError(
     'NotAcceptable',
-    `Not acceptable: this operation returns ${names}, but Accept allows ${quote(accept)}.`,
+    `Not acceptable: this operation returns ${names}, but Accept allows ${quoteForMessage(accept)}.`,
   )
 }
 

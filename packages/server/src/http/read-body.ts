@@ -34,7 +34,8 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
           return refuse(error instanceof BodyTooLong ? tooLarge(bytesMax, limits) : error, request)
         noteRest(request.raw.socket)
         // The body of a DELETE or of a request without a route is ignored.
-        if (request.method === 'DELETE' || request.route === undefined || body.length === 0) return run(handle, request)
+        if (request.method === 'DELETE' || request.route === undefined || body.length === 0)
+          return handleRequest(handle, request)
         const hashed = hashBody(request, body)
         if (hashed === undefined) takeBody(parse, admissionOf, body, handle, request)
         else void hashed.then(() => takeBody(parse, admissionOf, body, handle, request))
@@ -55,7 +56,7 @@ function takeLines(handle: Handle, request: HttpRequest, { lineBytesMax }: Limit
     return undefined
   }
   noteRest(raw.socket)
-  run(handle, request)
+  handleRequest(handle, request)
   return undefined
 }
 
@@ -98,7 +99,7 @@ function takeBody(
     request.bodyBytes = body
     if (!hasParts || body.length > mainThreadParseBytesMax) {
       request.body = new UnparsedBody(body, () => parse(body, request), admissionOf(request))
-      run(handle, request)
+      handleRequest(handle, request)
       return
     }
   }
@@ -112,7 +113,7 @@ function takeBody(
   if (parsed instanceof Promise) void takeAsync(parsed, handle, request)
   else {
     request.body = parsed
-    run(handle, request)
+    handleRequest(handle, request)
   }
 }
 
@@ -122,7 +123,7 @@ async function takeAsync(parsed: Promise<unknown>, handle: Handle, request: Http
   } catch (error) {
     return refuse(error, request)
   }
-  run(handle, request)
+  handleRequest(handle, request)
 }
 
 /** Sends the error, and discards the rest of the body. */
@@ -134,7 +135,7 @@ function refuse(error: unknown, request: HttpRequest): void {
 }
 
 /** Sends errors of the handler as the reply. */
-export function run(handle: Handle, request: HttpRequest): void {
+export function handleRequest(handle: Handle, request: HttpRequest): void {
   // Already refused, since the server is stopping.
   if (request.isAnswered) return
   try {

@@ -3,7 +3,7 @@ import type { Awaitable, FederatedDatabase } from '@ashlar/engine'
 import { subjectOf } from '../audit/subject.ts'
 import { authorizeAhead, dispatch } from '../dispatch/dispatch.ts'
 import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
-import { methodRefusal, pathOf } from '../dispatch/router.ts'
+import { methodRefusal, pathOfTarget } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import { smallBodyBytes } from '../limits.ts'
@@ -225,7 +225,7 @@ function send(answer: OperationReply, operation: Operation, single: SingleReques
 /** Answers OPTIONS, unsupported methods, and unknown paths. */
 export function unroutedHandle(routes: RouteTable, withBody: WithBody): Handle {
   const answer: Handle = (request) => {
-    const path = pathOf(request.url)
+    const path = pathOfTarget(request.url)
     const allow = routes.methodsAt(path)
     if (allow === undefined) {
       const message = `There is nothing at ${path.slice(0, 200)}; GET /v1 lists the resources.`
@@ -240,7 +240,7 @@ export function unroutedHandle(routes: RouteTable, withBody: WithBody): Handle {
   const answerAfterBody = withBody(answer)
   // Unsupported methods are refused before the body, which may be long, or never arrive.
   return (request) => {
-    const isRefused = request.method !== 'OPTIONS' && routes.methodsAt(pathOf(request.url)) !== undefined
+    const isRefused = request.method !== 'OPTIONS' && routes.methodsAt(pathOfTarget(request.url)) !== undefined
     return (isRefused ? answer : answerAfterBody)(request)
   }
 }

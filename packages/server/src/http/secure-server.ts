@@ -35,13 +35,13 @@ export interface SecureServers {
 }
 
 /** Whether client certificates are requested, and whether clients without one are refused. */
-export type ClientCertificates = 'none' | 'optional' | 'required'
+export type CertificatePolicy = 'none' | 'optional' | 'required'
 
 export function secureServers(
   material: TlsMaterial,
   limits: ServerLimits,
   options: ServerOptions,
-  clientCertificates: ClientCertificates,
+  clientCertificates: CertificatePolicy,
   counts: ConnectionCounts,
 ): SecureServers {
   const servers: Server[] = []

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
 import { yieldToNewWork } from '@ashlar/engine'
 import { encodedTag } from '../dispatch/entity-tags.ts'
-import { endWith, writeEnd } from './batched-replies.ts'
+import { endInBatch, writeEnd } from './batched-replies.ts'
 import { compressorFor, isNegotiated } from './compression.ts'
 import type { HttpRequest } from './http-request.ts'
 
@@ -52,7 +52,7 @@ export function sendReply(
   else if (length > oneTextBytes) response.end(body)
   else {
     // A reply that closes its connection is not delayed, so that the connection no longer counts.
-    const end = response.hasHeader('connection') || request.headers.connection === 'close' ? writeEnd : endWith
+    const end = response.hasHeader('connection') || request.headers.connection === 'close' ? writeEnd : endInBatch
     if (typeof body === 'string') end(response, body, 'utf8')
     else end(response, body.toString('latin1'), 'latin1')
   }

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { type AuditLog, requestIdSent } from '../audit/audit-log.ts'
 import type { BackupSchedule } from '../backups/backup-schedule.ts'
 import { HostNames, isLoopback, type Reachability } from '../browsers/host-names.ts'
-import { Origins } from '../browsers/origins.ts'
+import { AllowedOrigins } from '../browsers/origins.ts'
 import type { ProxySettings } from '../config/config.ts'
 import type { ServiceContext } from '../dispatch/operation.ts'
 import { Router } from '../dispatch/router.ts'
@@ -47,12 +47,12 @@ import { type Bodies, limitBodies } from './in-flight-bodies.ts'
 import { type BodyType, readContentType } from './negotiate.ts'
 import { RequestQueues } from './pipelining.ts'
 import { readProxyHeaders } from './proxy-protocol.ts'
-import { bodyReader, run } from './read-body.ts'
+import { bodyReader, handleRequest } from './read-body.ts'
 import { registerReferencePage } from './reference-page.ts'
 import { requestLog, statusOf } from './request-log.ts'
 import { doneAfterCount, RequestRates } from './request-rates.ts'
 import { registerOperations, unroutedHandle } from './routes.ts'
-import type { ClientCertificates, SecureServers } from './secure-server.ts'
+import type { CertificatePolicy, SecureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
 import { sendReply } from './send-reply.ts'
 import { type ActiveRequests, stopInOrder } from './stopping.ts'
@@ -91,7 +91,7 @@ export interface ServerOptions {
 
 export interface TlsOptions {
   readonly material: TlsMaterial
-  readonly clientCertificates: ClientCertificates
+  readonly clientCertificates: CertificatePolicy
   /** Called once, with a function that replaces the certificate for new connections. */
   onServers(exchange: (material: TlsMaterial) => void): void
 }
@@ -382,7 +382,7 @@ function receiver(
 ): RequestListener {
   const unknownCaller = authenticator === undefined ? everyone : nobody
   const hostNames = new HostNames(browsers)
-  const origins = new Origins(browsers.cors)
+  const origins = new AllowedOrigins(browsers.cors)
   const log = requestLog(logger)
   const proceed = authenticating(authenticator, limits, unrouted)
   return (raw, response) => {
@@ -463,7 +463,7 @@ function execute(request: HttpRequest, unrouted: Handle): void {
       return
     }
   }
-  run(route?.handle ?? unrouted, request)
+  handleRequest(route?.handle ?? unrouted, request)
 }
 
 function countRequest(

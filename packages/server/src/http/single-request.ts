@@ -4,8 +4,8 @@ import {
   AshlarError,
   type CallerDatabase,
   type CancelSignal,
+  type ChangeFollowing,
   type FederatedDatabase,
-  type Following,
   type MemoryHolder,
   type QueryWatch,
   type RequestId,
@@ -30,7 +30,7 @@ import { BodyLines } from '../json/body-lines.ts'
 import type { Caller } from '../security/caller.ts'
 import { clientAddressOf } from '../shares/client-address.ts'
 import { sharerOf } from '../shares/sharer.ts'
-import type { Statement } from '../statements/statement.ts'
+import type { RunningStatement } from '../statements/statement.ts'
 import { StopSignal } from '../statements/stop-signal.ts'
 import type { HttpRequest } from './http-request.ts'
 import { requestIdOf } from './request-id.ts'
@@ -53,7 +53,7 @@ export class SingleRequest implements FdWideRequest, Execution, MemoryHolder, Qu
   private policy: AccessPolicy | undefined
   requestId: RequestId | undefined
   /** The statement of an operation that may take long, after its start. */
-  statement: Statement | undefined
+  statement: RunningStatement | undefined
   private readonly form: StatementForm | undefined
   private readonly request: HttpRequest
   private currentSignal: CancelSignal | undefined
@@ -82,7 +82,7 @@ export class SingleRequest implements FdWideRequest, Execution, MemoryHolder, Qu
     return { address: clientAddressOf(raw), sharer: sharerOf(this.request), isEncrypted }
   }
 
-  following(): Following {
+  following(): ChangeFollowing {
     return this.fd.following(this.policy)
   }
 
@@ -120,7 +120,7 @@ export class SingleRequest implements FdWideRequest, Execution, MemoryHolder, Qu
     return this.statement.mayContinue()
   }
 
-  private lateStatement(): Statement {
+  private lateStatement(): RunningStatement {
     const { method, url } = this.request
     const [path = ''] = url.split('?', 1)
     const statement = this.service.statements.begin('read', `${method} ${path}`, this.fd.alias, this.request)

@@ -19,7 +19,7 @@ interface Container {
   names: number
 }
 
-export const quote = 0x22
+export const quoteByte = 0x22
 const backslash = 0x5c
 const comma = 0x2c
 const colon = 0x3a
@@ -34,7 +34,8 @@ const closeBrace = 0x7d
 const [blankKind, wordKind, structureKind] = [0, 1, 2]
 /** The kind of each byte outside strings. */
 const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (byte > 0x20 ? wordKind : blankKind))
-for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) kindOf[byte] = structureKind
+for (const byte of [quoteByte, comma, colon, openBrace, closeBrace, openBracket, closeBracket])
+  kindOf[byte] = structureKind
 
 /**
  * Matches numbers that a double may not represent exactly: integers of 16 digits; fractions that vanish next to the integer part; exponents so small
@@ -107,7 +108,7 @@ export class JsonScan {
   /** Returns the position after the character, or after the string that it opens. */
   private readStructure(at: number): number {
     const byte = this.bytes[at]
-    if (byte === quote) return this.readText(at + 1)
+    if (byte === quoteByte) return this.readText(at + 1)
     if (byte === comma) {
       if (this.containers.length === 1) this.elements++
     } else if (byte === colon) this.checkName()
@@ -122,7 +123,7 @@ export class JsonScan {
     const { bytes } = this
     const shortEnd = Math.min(from + shortTextBytes, bytes.length)
     let to = from
-    while (to < shortEnd && bytes[to] !== quote) to += bytes[to] === backslash ? 2 : 1
+    while (to < shortEnd && bytes[to] !== quoteByte) to += bytes[to] === backslash ? 2 : 1
     if (to >= shortEnd) to = endOfText(bytes, to)
     this.textFrom = from
     this.textTo = to
@@ -171,7 +172,7 @@ export class JsonScan {
 /** Returns true if the first character other than white space and a byte order mark is `[`. */
 export function beginsArray(text: Uint8Array): boolean {
   let at = text[0] === 0xef ? 3 : 0
-  while ((text[at] ?? quote) <= 0x20) at++
+  while ((text[at] ?? quoteByte) <= 0x20) at++
   return text[at] === openBracket
 }
 
@@ -182,7 +183,7 @@ function isWide(word: string): boolean {
 
 /** Returns the position of the next unescaped quotation mark at or after `from`, or the end of the text. `from` does not follow a backslash. */
 function endOfText(bytes: Buffer, from: number): number {
-  for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {
+  for (let at = bytes.indexOf(quoteByte, from); at >= 0; at = bytes.indexOf(quoteByte, at + 1)) {
     let backslashes = 0
     while (at - backslashes > from && bytes[at - backslashes - 1] === backslash) backslashes++
     if (backslashes % 2 === 0) return at
@@ -196,20 +197,20 @@ export function tooManyValues(valuesMax: number, limit: string, subject = 'The b
 
 /** Returns the error for a name or number that is too long to be intended, and would take long to parse. */
 function tooLong(what: 'name' | 'number', at: number): AshlarError {
-  return malformed(`The body has a ${what} of more than ${jsonWordBytesMax} bytes, at byte ${at}.`)
+  return malformedJson(`The body has a ${what} of more than ${jsonWordBytesMax} bytes, at byte ${at}.`)
 }
 
 function manyLongNames(): AshlarError {
   const { bytes, max } = jsonLongNames
-  return malformed(
+  return malformedJson(
     `The body has more than ${max} field names of more than ${bytes} bytes; the keys of a map can be given as "pairs".`,
   )
 }
 
-export function malformed(message: string): AshlarError {
+export function malformedJson(message: string): AshlarError {
   return new AshlarError('MalformedRequest', message)
 }
 
 function tooDeep(depthMax: number): AshlarError {
-  return malformed(`The body is nested deeper than ${depthMax} levels (jsonDepthMax).`)
+  return malformedJson(`The body is nested deeper than ${depthMax} levels (jsonDepthMax).`)
 }

@@ -2,12 +2,12 @@
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { exactNumberOf } from '@ashlar/engine'
-import { malformed, quote } from './json-scan.ts'
+import { malformedJson, quoteByte } from './json-scan.ts'
 
 /** Throws MalformedRequest. */
 export function decode(body: Uint8Array): string {
   if (isAscii(body)) return Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1')
-  if (!isUtf8(body)) throw malformed('The body is not UTF-8.')
+  if (!isUtf8(body)) throw malformedJson('The body is not UTF-8.')
   // A TextDecoder takes four times as long.
   return transcode(body, 'utf8', 'utf16le').toString('utf16le')
 }
@@ -18,7 +18,7 @@ function parseText(text: string): unknown {
   } catch (error) {
     const { message } = error as Error
     const hint = message.startsWith('Bad control character') ? ' Within a string, a line break is written \\n.' : ''
-    throw malformed(`The body is not JSON: ${message.slice(0, 200)}.${hint}`)
+    throw malformedJson(`The body is not JSON: ${message.slice(0, 200)}.${hint}`)
   }
 }
 
@@ -66,7 +66,7 @@ function* withPlaceholders(body: Uint8Array, wideNumbers: readonly number[]): Ge
     copy(body, copied, from)
     copy(quoted, 0, quoted.length)
     copy(body, from, to)
-    text[at++] = quote
+    text[at++] = quoteByte
     copied = to
     if (i % (2 * numbersPerSlice) === 0) yield
   }

@@ -1,6 +1,6 @@
 /** Metrics of a single process of a server. */
 
-import { type Counts, type FederatedDatabase, groupSizes } from '@ashlar/engine'
+import { type DatabaseCounts, type FederatedDatabase, groupSizes } from '@ashlar/engine'
 import { version } from '../version.ts'
 import { histogram, type Metric, one, type ReadMetric, readMetrics, type Sample } from './metric.ts'
 import type { LoopNumbers, ProcessNumbers } from './process-numbers.ts'
@@ -30,8 +30,8 @@ export interface Counters {
 
 /** Adds the values that are read once for all metrics. */
 export interface ProcessSource extends Counters {
-  /** Counts by alias of the federated database. */
-  readonly databases: ReadonlyMap<string, Counts>
+  /** DatabaseCounts by alias of the federated database. */
+  readonly databases: ReadonlyMap<string, DatabaseCounts>
   readonly loop: LoopNumbers
   readonly memory: NodeJS.MemoryUsage
 }
@@ -41,7 +41,7 @@ function perFd(
   name: string,
   type: 'counter' | 'gauge',
   help: string,
-  read: (counts: Counts) => number,
+  read: (counts: DatabaseCounts) => number,
   together: 'sum' | 'max' = 'sum',
 ): Metric<ProcessSource> {
   const readAll = ({ databases }: ProcessSource): readonly Sample[] =>

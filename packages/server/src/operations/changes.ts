@@ -1,7 +1,7 @@
 /** The change feed (contract 2.4), as pages, as NDJSON lines that wait for changes, or as events. */
-import { AshlarError, type ChangesPage, type ChangesRequest, type Following } from '@ashlar/engine'
+import { AshlarError, type ChangeFollowing, type ChangesPage, type ChangesRequest } from '@ashlar/engine'
 import { changesPageMax } from '@ashlar/engine/limits'
-import type { FdOperation, FdRequest, OperationReply, ServerEvent } from '../dispatch/operation.ts'
+import type { FdOperation, FdRequest, OperationReply, ReplyEvent } from '../dispatch/operation.ts'
 import { changeWaitMsMax } from '../limits.ts'
 import type { Follower } from '../statements/change-followers.ts'
 import { ChangesPage as Reply } from '../wire/change-schemas.ts'
@@ -196,12 +196,12 @@ async function follow(options: ChangesOptions, request: FdRequest): Promise<Oper
 }
 
 async function* changeEvents(
-  following: Following,
+  following: ChangeFollowing,
   options: ChangesOptions,
   { first, seen }: { readonly first: ChangesPage; readonly seen: number },
   heartbeatMs: number,
   follower: Follower,
-): AsyncGenerator<ServerEvent> {
+): AsyncGenerator<ReplyEvent> {
   const { signal } = follower
   let [page, count] = [first, seen]
   // The position that the client has reached with the events received.
@@ -238,6 +238,6 @@ async function* changeEvents(
   }
 }
 
-function positionEvent(position: string): ServerEvent {
+function positionEvent(position: string): ReplyEvent {
   return { name: 'position', id: position, data: Buffer.from(JSON.stringify({ position })) }
 }

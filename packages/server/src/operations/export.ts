@@ -8,7 +8,7 @@ import {
   type OperationRequest,
   type ReplyType,
 } from '../dispatch/operation.ts'
-import { quote, quoteNames } from '../errors/problem.ts'
+import { quoteForMessage, quoteNames } from '../errors/problem.ts'
 import { Type } from '../wire/json-schema.ts'
 import { archiveChunks } from './export/archive.ts'
 import { csvRows, csvWithHeader } from './export/csv.ts'
@@ -48,7 +48,7 @@ function readOptions(request: OperationRequest): ExportOptions {
   if (format === undefined)
     throw new AshlarError(
       'MalformedValue',
-      `The parameter format must be ndjson, csv or archive, not ${quote(texts.format ?? '')}.`,
+      `The parameter format must be ndjson, csv or archive, not ${quoteForMessage(texts.format ?? '')}.`,
     )
   const { class: className, query, after, columns } = texts
   if (className !== undefined && query !== undefined) throw contradiction(['class', 'query'])
@@ -71,7 +71,8 @@ function columnsIn(columns: string | undefined): readonly string[] | undefined {
   const names = new Set<string>()
   for (const part of columns.split(',')) {
     const name = part.trim()
-    if (names.has(name)) throw new AshlarError('MalformedValue', `The parameter columns names ${quote(name)} twice.`)
+    if (names.has(name))
+      throw new AshlarError('MalformedValue', `The parameter columns names ${quoteForMessage(name)} twice.`)
     names.add(name)
   }
   return [...names]

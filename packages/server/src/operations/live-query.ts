@@ -1,6 +1,6 @@
 /** Live queries (contract 2.4.8): the rows of a query and their later changes, as events. */
-import { delay, type Following, type LiveQuery, type LiveStep, type QueryRequest } from '@ashlar/engine'
-import type { FdRequest, OperationReply, ServerEvent } from '../dispatch/operation.ts'
+import { type ChangeFollowing, delay, type LiveQuery, type LiveStep, type QueryRequest } from '@ashlar/engine'
+import type { FdRequest, OperationReply, ReplyEvent } from '../dispatch/operation.ts'
 import { liveRestPerWork } from '../limits.ts'
 import type { Follower } from '../statements/change-followers.ts'
 
@@ -30,18 +30,18 @@ export async function followQuery(
 }
 
 interface Beginning {
-  readonly beginEvent: ServerEvent
+  readonly beginEvent: ReplyEvent
   readonly step: LiveStep
   readonly seen: number
 }
 
 async function* liveEvents(
-  following: Following,
+  following: ChangeFollowing,
   live: LiveQuery,
   { beginEvent, step: first, seen }: Beginning,
   heartbeatMs: number,
   follower: Follower,
-): AsyncGenerator<ServerEvent> {
+): AsyncGenerator<ReplyEvent> {
   const { signal } = follower
   let [step, count] = [first, seen]
   /** The position that the client has reached. */
@@ -81,10 +81,10 @@ async function* liveEvents(
 }
 
 /** Returns an event that marks the rows sent so far as the result of the query at this position. */
-function positionEvent(position: string, isAhead: boolean): ServerEvent {
+function positionEvent(position: string, isAhead: boolean): ReplyEvent {
   return { ...eventOf('position', { position, ...(isAhead ? { isAhead } : {}) }), id: position }
 }
 
-function eventOf(name: string, data: object): ServerEvent {
+function eventOf(name: string, data: object): ReplyEvent {
   return { name, data: Buffer.from(JSON.stringify(data)) }
 }

@@ -12,7 +12,7 @@ import {
 import { dialectNamed, dialectWords } from '../config/read-value.ts'
 import { type FdOperation, isolationParam, type OperationRequest } from '../dispatch/operation.ts'
 import { onceOfQuery } from '../dispatch/query-reply.ts'
-import { quote } from '../errors/problem.ts'
+import { quoteForMessage } from '../errors/problem.ts'
 import { slowQueryPlansMax } from '../limits.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { IsolationLevel, QueryBody } from '../wire/wire-schemas.ts'
@@ -204,7 +204,7 @@ function textOf({ body }: OperationRequest): string {
 
 function checkLanguage(language = 'do'): void {
   if (language.toLowerCase() === 'do') return
-  const message = `There is no query language ${quote(language)}: it is do.`
+  const message = `There is no query language ${quoteForMessage(language)}: it is do.`
   throw new AshlarError('MalformedRequest', message, [{ place: ['language'], message }])
 }
 
@@ -218,7 +218,7 @@ function dialectOf({ body, query }: OperationRequest): Dialect | undefined {
   const isOne = inBody === undefined || inUrl === undefined || dialectNamed(inUrl) === dialect
   if (dialect !== undefined && isOne) return dialect
   const message = isOne
-    ? `There is no dialect ${quote(String(name))}: it is ${dialectWords}.`
+    ? `There is no dialect ${quoteForMessage(String(name))}: it is ${dialectWords}.`
     : 'The dialect in the URL differs from that in the body.'
   throw new AshlarError('MalformedRequest', message, inBody === undefined ? [] : [{ place: ['dialect'], message }])
 }

@@ -1,7 +1,7 @@
 /** The operations on running statements (contract 2.3). */
 
 import { param, type ServiceOperation } from '../dispatch/operation.ts'
-import { quote } from '../errors/problem.ts'
+import { quoteForMessage } from '../errors/problem.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { type Caller, credentialText } from '../security/caller.ts'
 import type { Whose } from '../statements/statement.ts'
@@ -56,7 +56,7 @@ export const statementOperations: readonly ServiceOperation[] = [
       const whose = visibleTo(request.caller)
       const isHere = service.statements.stop(id, whose)
       if (!isHere && (await service.peers.gather({ about: 'stop', statement: id, whose })).length === 0) {
-        throw new ServerError('StatementNotFound', `There is no statement ${quote(id)} in progress.`)
+        throw new ServerError('StatementNotFound', `There is no statement ${quoteForMessage(id)} in progress.`)
       }
       return {}
     },

@@ -1,6 +1,6 @@
 /** Forwards questions of a worker to all workers through the primary, which returns their answers together. */
 import type { Worker as Child } from 'node:cluster'
-import { type Answer, type Question, sendToWorker } from './peers.ts'
+import { type PeerReply, type Question, sendToWorker } from './peers.ts'
 
 /** A worker without an answer after this time is left out. */
 const answerMsMax = 1_000
@@ -10,7 +10,7 @@ interface PendingRequest {
   /** The number that the requesting worker has assigned. */
   readonly id: number
   readonly pending: Set<Child>
-  readonly answers: Answer[]
+  readonly answers: PeerReply[]
 }
 
 export class GatherRequests {
@@ -25,7 +25,7 @@ export class GatherRequests {
     else setTimeout(() => this.finish(own), answerMsMax).unref()
   }
 
-  addAnswers(child: Child, own: number, answers: readonly Answer[]): void {
+  addAnswers(child: Child, own: number, answers: readonly PeerReply[]): void {
     this.inProgress.get(own)?.answers.push(...answers)
     this.stopWaitingFor(child, own)
   }

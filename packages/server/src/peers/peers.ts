@@ -17,7 +17,7 @@ export interface Peers {
   /** Stops all processes of the server, including this one. */
   stopAll?(): void
   /** `answer`: returns the answers of this process to a question of another one. */
-  onGather(answer: (question: Question) => readonly Answer[]): void
+  onGather(answer: (question: Question) => readonly PeerReply[]): void
 }
 
 export const noPeers: Peers = {
@@ -45,7 +45,7 @@ export type Question =
   | { readonly about: 'metrics' }
   | { readonly about: 'stop'; readonly statement: string; readonly whose: Whose | undefined }
 
-export type Answer = Answers[keyof Answers]
+export type PeerReply = Answers[keyof Answers]
 
 export type ToWorker =
   /** `upSince`: when the server started, in milliseconds of the clock. */
@@ -54,7 +54,7 @@ export type ToWorker =
   /** Makes the worker reload files such as the certificate. */
   | { readonly kind: 'reload' }
   | { readonly kind: 'asked'; readonly id: number; readonly question: Question }
-  | { readonly kind: 'answered'; readonly id: number; readonly answers: readonly Answer[] }
+  | { readonly kind: 'answered'; readonly id: number; readonly answers: readonly PeerReply[] }
 
 export type ToPrimary =
   /** Sent when the process can receive messages; earlier messages would be lost. */
@@ -63,7 +63,7 @@ export type ToPrimary =
   /** Requested by a client that stops the server. */
   | { readonly kind: 'stopAll' }
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question }
-  | { readonly kind: 'answer'; readonly id: number; readonly answers: readonly Answer[] }
+  | { readonly kind: 'answer'; readonly id: number; readonly answers: readonly PeerReply[] }
 
 /** A federated database in the log line of the start. */
 export interface StoreSummary {

@@ -1,7 +1,15 @@
 /** The caller of a request, and its permissions (contract 9.1). */
 import { type AccessPolicy, AshlarError, grantText, type User } from '@ashlar/engine'
 import { policyOf, userOf } from './policy-of.ts'
-import { type Action, actions, actionsOf, type CustomRoles, type Grant, type Need, noCustomRoles } from './roles.ts'
+import {
+  actions,
+  actionsOf,
+  type CustomRoles,
+  type Need,
+  noCustomRoles,
+  type PermittedAction,
+  type RoleGrant,
+} from './roles.ts'
 
 /** `password`, `jwt`, `certificate`: the ID is the user name, the subject of the token, or the subject of the certificate. */
 export type Credential =
@@ -23,9 +31,9 @@ export interface CallerFacts {
   readonly name: string | null
   /** A unique identity across requests, for example for Idempotency-Keys. Empty if unknown. */
   readonly identity: string
-  readonly grants: readonly Grant[]
+  readonly grants: readonly RoleGrant[]
   /** Grants of the owner of a token, beyond which the token allows nothing. */
-  readonly bounds?: readonly Grant[] | undefined
+  readonly bounds?: readonly RoleGrant[] | undefined
   /** Definitions of the custom roles among the grants. */
   readonly customRoles?: CustomRoles
   readonly claims: Readonly<Record<string, string>>
@@ -45,7 +53,10 @@ export interface Caller extends CallerFacts {
   userOn(alias: string): User | null
 }
 
-const bits = Object.fromEntries(actions.map((action, position) => [action, 1 << position])) as Record<Action, number>
+const bits = Object.fromEntries(actions.map((action, position) => [action, 1 << position])) as Record<
+  PermittedAction,
+  number
+>
 const noBits = 0
 const allBits = (1 << actions.length) - 1
 
@@ -105,7 +116,7 @@ function policyOrRefusal(
 }
 
 /** Returns the actions of the grants for all federated databases and, with an alias, of those for that one. */
-function actionBits(grants: readonly Grant[], alias: string | undefined, customRoles: CustomRoles): number {
+function actionBits(grants: readonly RoleGrant[], alias: string | undefined, customRoles: CustomRoles): number {
   let all = noBits
   for (const { role, aliases } of grants) {
     if (aliases !== undefined && (alias === undefined || !aliases.includes(alias))) continue

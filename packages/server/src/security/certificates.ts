@@ -6,7 +6,7 @@ import type { CertificateName } from '../tls/certificate-files.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
 import { type Caller, makeCaller } from './caller.ts'
 import type { CachedCallers } from './known-callers.ts'
-import type { Grant } from './roles.ts'
+import type { RoleGrant } from './roles.ts'
 
 export interface CertificateMapping {
   /** The part of a certificate that names its holder. */
@@ -14,7 +14,7 @@ export interface CertificateMapping {
   /** User names by name in the certificate; by default that name. */
   readonly users: Readonly<Record<string, string>>
   /** Grants by name in the certificate, for holders who are not users. */
-  readonly roles: Readonly<Record<string, readonly Grant[]>>
+  readonly roles: Readonly<Record<string, readonly RoleGrant[]>>
 }
 
 /** The certificate of a connection, read once for all of its requests. */
@@ -65,7 +65,7 @@ export class CertificateScheme implements AuthenticationScheme {
     return certificate
   }
 
-  private async holder(certificate: ClientCertificate, name: string, grants: readonly Grant[]): Promise<Caller> {
+  private async holder(certificate: ClientCertificate, name: string, grants: readonly RoleGrant[]): Promise<Caller> {
     this.callers.checkReadable()
     const before = this.holders.get(certificate)
     const { epoch } = this.callers

@@ -2,12 +2,12 @@
 import { type Grant as AccessGrant, AshlarError, checkRule, readAccessGrants } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import {
-  type Action,
   actions,
   builtInRoles,
   type CustomRoles,
   checkRoleName,
   customRolesText,
+  type PermittedAction,
   readGrant,
 } from './roles.ts'
 import type { SecurityChange, SecurityDatabase } from './security-database.ts'
@@ -15,7 +15,7 @@ import { className } from './security-schema.ts'
 
 export interface RoleRecord {
   readonly name: string
-  readonly actions: readonly Action[]
+  readonly actions: readonly PermittedAction[]
   readonly grants: readonly AccessGrant[]
   readonly isBuiltIn: boolean
 }
@@ -29,7 +29,7 @@ export interface RoleChange {
 interface StoredRole {
   readonly __identifier__: string
   readonly name: string
-  readonly actions: readonly Action[]
+  readonly actions: readonly PermittedAction[]
   /** JSON; empty for none. */
   readonly grants: string
 }
@@ -143,13 +143,13 @@ function roleRecord({ name, actions: allowed, grants }: StoredRole): RoleRecord 
 }
 
 /** Returns the actions in canonical order; undefined if there are none. */
-function readActions(names: readonly string[] | undefined): readonly Action[] | undefined {
+function readActions(names: readonly string[] | undefined): readonly PermittedAction[] | undefined {
   const unknown = names?.find((word) => !(actions as readonly string[]).includes(word))
   if (unknown !== undefined) throw invalid(`There is no action '${unknown.slice(0, 60)}'`)
   return names && actions.filter((action) => names.includes(action))
 }
 
-function checkNotEmpty(allowed: readonly Action[], grants: readonly AccessGrant[]): void {
+function checkNotEmpty(allowed: readonly PermittedAction[], grants: readonly AccessGrant[]): void {
   if (allowed.length === 0 && grants.length === 0) throw invalid('A role has at least one action or one grant')
 }
 

@@ -7,7 +7,7 @@ import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from 
 import { type Caller, type CallerFacts, withRoles } from './caller.ts'
 import type { KeySource } from './jwt-keys.ts'
 import type { CachedCallers } from './known-callers.ts'
-import type { Grant } from './roles.ts'
+import type { RoleGrant } from './roles.ts'
 import { setYoungest } from './set-youngest.ts'
 
 export interface JwtSettings {
@@ -22,7 +22,7 @@ export interface JwtSettings {
   readonly nameClaim: string
   /** The claim whose values are roles; dots lead into objects (`realm_access.roles`). */
   readonly rolesClaim: string
-  readonly roles: Readonly<Record<string, readonly Grant[]>>
+  readonly roles: Readonly<Record<string, readonly RoleGrant[]>>
   /** Claims that rules and queries can read. */
   readonly claims: readonly string[]
 }

@@ -8,7 +8,7 @@ import {
   intersectGrants,
   type User,
 } from '@ashlar/engine'
-import { actionsOf, type CustomRoles, type Grant, grantsOf, type Need } from './roles.ts'
+import { actionsOf, type CustomRoles, grantsOf, type Need, type RoleGrant } from './roles.ts'
 
 /** Actions on classes that correspond to actions on an entire federated database. */
 const classActions: Readonly<Partial<Record<Need, readonly AccessAction[]>>> = {
@@ -19,14 +19,14 @@ const classActions: Readonly<Partial<Record<Need, readonly AccessAction[]>>> = {
 
 interface GrantedCaller {
   readonly name: string | null
-  readonly grants: readonly Grant[]
+  readonly grants: readonly RoleGrant[]
   /** Grants of the owner of a token. */
-  readonly bounds?: readonly Grant[] | undefined
+  readonly bounds?: readonly RoleGrant[] | undefined
   readonly claims: User['claims']
 }
 
 /** The grants that apply to the federated database. */
-function grantsFor(grants: readonly Grant[], alias: string): readonly Grant[] {
+function grantsFor(grants: readonly RoleGrant[], alias: string): readonly RoleGrant[] {
   return grants.filter(({ aliases }) => aliases === undefined || aliases.includes(alias))
 }
 
@@ -40,7 +40,7 @@ export function userOf({ name, grants, bounds, claims }: GrantedCaller, alias: s
 /** Returns undefined if no role restricts the caller, or no grant is left. Throws Forbidden for too many grants. */
 export function policyOf(caller: GrantedCaller, alias: string, customRoles: CustomRoles): AccessPolicy | undefined {
   const { bounds } = caller
-  const isByClass = ({ role }: Grant): boolean => grantsOf(role, customRoles).length > 0
+  const isByClass = ({ role }: RoleGrant): boolean => grantsOf(role, customRoles).length > 0
   const [callerGrants, ownerGrants] = [grantsFor(caller.grants, alias), grantsFor(bounds ?? [], alias)]
   if (!callerGrants.some(isByClass) && !ownerGrants.some(isByClass)) return undefined
   const access = accessGrants(callerGrants, customRoles)
@@ -55,7 +55,7 @@ export function policyOf(caller: GrantedCaller, alias: string, customRoles: Cust
 }
 
 /** Includes the actions on the entire federated database. */
-function accessGrants(granted: readonly Grant[], customRoles: CustomRoles): readonly AccessGrant[] {
+function accessGrants(granted: readonly RoleGrant[], customRoles: CustomRoles): readonly AccessGrant[] {
   const roles = [...new Set(granted.map(({ role }) => role))]
   const actions = new Set(
     roles.flatMap((role) => actionsOf(role, customRoles)).flatMap((action) => classActions[action] ?? []),

@@ -1,9 +1,9 @@
 /** The permissions with which a stored reply was made; callers with different permissions do not get the reply (contract 9.1.2). */
 import { type AccessPolicy, AshlarError, policyId } from '@ashlar/engine'
 import type { Caller } from './caller.ts'
-import type { Action } from './roles.ts'
+import type { PermittedAction } from './roles.ts'
 
-const fdActions = ['read', 'write', 'define'] as const satisfies readonly Action[]
+const fdActions = ['read', 'write', 'define'] as const satisfies readonly PermittedAction[]
 
 /** The rights of a caller on a federated database, as far as they affect replies. */
 export interface ReplyRights {

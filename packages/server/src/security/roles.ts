@@ -10,7 +10,7 @@ import { ServerError } from '../errors/server-errors.ts'
 export type Need = 'read' | 'write' | 'define' | 'operate' | 'administer' | 'identify' | 'nothing'
 
 export const actions = ['read', 'write', 'define', 'operate', 'administer'] as const
-export type Action = (typeof actions)[number]
+export type PermittedAction = (typeof actions)[number]
 
 export const builtInRoles = {
   reader: ['read'],
@@ -18,7 +18,7 @@ export const builtInRoles = {
   designer: ['read', 'define'],
   operator: ['operate'],
   admin: actions,
-} as const satisfies Readonly<Record<string, readonly Action[]>>
+} as const satisfies Readonly<Record<string, readonly PermittedAction[]>>
 
 export type BuiltInRole = keyof typeof builtInRoles
 
@@ -31,7 +31,7 @@ export function isRole(name: string, customRoles: CustomRoles): boolean {
 }
 
 /** A role, and the federated databases for which a caller has it. */
-export interface Grant {
+export interface RoleGrant {
   readonly role: string
   /** Undefined: all databases, including ones added later. */
   readonly aliases: readonly string[] | undefined
@@ -39,7 +39,7 @@ export interface Grant {
 
 /** A custom role: actions on whole federated databases, and grants for classes, attributes and objects. */
 export interface CustomRole {
-  readonly actions: readonly Action[]
+  readonly actions: readonly PermittedAction[]
   readonly grants: readonly AccessGrant[]
 }
 
@@ -48,7 +48,7 @@ export type CustomRoles = ReadonlyMap<string, CustomRole>
 export const noCustomRoles: CustomRoles = new Map()
 
 /** Returns no actions for an unknown role. */
-export function actionsOf(role: string, customRoles: CustomRoles): readonly Action[] {
+export function actionsOf(role: string, customRoles: CustomRoles): readonly PermittedAction[] {
   return isBuiltInRole(role) ? builtInRoles[role] : (customRoles.get(role)?.actions ?? [])
 }
 
@@ -64,7 +64,7 @@ const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 const grantsMax = 100
 
 /** Parses `role` or `role@alias,alias`. Throws InvalidGrant. */
-export function readGrant(text: string): Grant {
+export function readGrant(text: string): RoleGrant {
   const [role = '', ...rest] = text.trim().split('@')
   const aliases = rest.length === 0 ? undefined : rest.join('@').split(',')
   if (!roleForm.test(role))
@@ -80,7 +80,7 @@ export function readGrants(
   texts: readonly string[],
   customRoles: CustomRoles,
   isAdministrator: boolean,
-): readonly Grant[] {
+): readonly RoleGrant[] {
   if (texts.length > grantsMax) {
     throw new ServerError(
       'InvalidGrant',
@@ -101,7 +101,7 @@ export function readGrants(
 export function requireWithin(
   texts: readonly string[],
   customRoles: CustomRoles,
-  holder: { may(action: Action, alias: string | undefined): boolean },
+  holder: { may(action: PermittedAction, alias: string | undefined): boolean },
 ): void {
   for (const text of texts) {
     const { role, aliases = [undefined] } = readGrant(text)
@@ -121,7 +121,7 @@ export function customRolesText(names: readonly string[]): string {
 }
 
 /** Formats a grant for `readGrant`. */
-export function writeGrant({ role, aliases }: Grant): string {
+export function writeGrant({ role, aliases }: RoleGrant): string {
   return aliases === undefined ? role : `${role}@${aliases.join(',')}`
 }
 

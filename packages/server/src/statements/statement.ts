@@ -12,10 +12,10 @@ import type { Explain, SlowQueries } from './slow-queries.ts'
 import { StopSignal } from './stop-signal.ts'
 
 /** `read`: a read of one object that takes long. */
-export type StatementKind = 'query' | 'transaction' | 'tool' | 'read'
+export type RunningKind = 'query' | 'transaction' | 'tool' | 'read'
 
 export interface StatementFacts {
-  readonly kind: StatementKind
+  readonly kind: RunningKind
   readonly text: string
   readonly fdAlias: string
   readonly clientAddress: string
@@ -42,11 +42,11 @@ export interface Whose {
   readonly credential: string | undefined
 }
 
-export interface StatementContext {
+export interface StatementServices {
   readonly admission: Admission
   readonly queueMsMax: number
   readonly abortedReplies: AbortedReplies
-  readonly inProgress: Map<string, Statement>
+  readonly inProgress: Map<string, RunningStatement>
   /** The slow-query log, if enabled. */
   readonly slow: SlowQueries | undefined
 }
@@ -54,12 +54,12 @@ export interface StatementContext {
 /** Maximum memory of a statement that may yield its slot. */
 const yieldBytesMax = 2 ** 20
 
-export class Statement implements Waiter, PausedReply {
+export class RunningStatement implements Waiter, PausedReply {
   readonly id = randomUUID()
   readonly headers = { 'statement-id': this.id }
   private readonly response: ServerResponse
   private readonly facts: StatementFacts
-  private readonly context: StatementContext
+  private readonly context: StatementServices
   private startedAtMs = 0
   /** The time since which the reply has waited for its client. */
   pausedAtMs = 0
@@ -91,7 +91,7 @@ export class Statement implements Waiter, PausedReply {
     facts: StatementFacts,
     sharer: string,
     response: ServerResponse,
-    context: StatementContext,
+    context: StatementServices,
     caller: Caller | undefined,
   ) {
     this.caller = caller

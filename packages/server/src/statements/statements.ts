@@ -8,10 +8,16 @@ import { type SharedRequest, sharerOf } from '../shares/sharer.ts'
 import type { AbortedReplies } from './aborted-replies.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { SlowQueries } from './slow-queries.ts'
-import { Statement, type StatementContext, type StatementKind, type StatementRecord, type Whose } from './statement.ts'
+import {
+  type RunningKind,
+  RunningStatement,
+  type StatementRecord,
+  type StatementServices,
+  type Whose,
+} from './statement.ts'
 
 export class Statements {
-  private readonly context: StatementContext
+  private readonly context: StatementServices
 
   constructor(limits: AdmissionLimits, abortedReplies: AbortedReplies, slow?: SlowQueries) {
     const admission = new Admission(limits)
@@ -29,9 +35,9 @@ export class Statements {
   }
 
   /** Creates a statement that is about to begin or to be queued; see `Statement.lasts`. */
-  begin(kind: StatementKind, text: string, fdAlias: string, request: StatementRequest): Statement {
+  begin(kind: RunningKind, text: string, fdAlias: string, request: StatementRequest): RunningStatement {
     const facts = { kind, text, fdAlias, clientAddress: clientAddressOf(request.raw) }
-    return new Statement(facts, sharerOf(request), request.response, this.context, request.caller)
+    return new RunningStatement(facts, sharerOf(request), request.response, this.context, request.caller)
   }
 
   /** Ends statements for which `endReasonOf` returns a reason: begun replies end with that error, or are aborted if unread. */
@@ -45,7 +51,7 @@ export class Statements {
     }
   }
 
-  private endNow(statement: Statement, reason: Error): void {
+  private endNow(statement: RunningStatement, reason: Error): void {
     statement.signal.abort(reason)
     const breakOff = (): void => {
       if (this.context.inProgress.has(statement.id)) statement.breakOff()

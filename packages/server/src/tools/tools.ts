@@ -1,7 +1,7 @@
 /** The administrative tools that the server can run. */
 
 import { AshlarError, type FederatedDatabase, type IndexRecord } from '@ashlar/engine'
-import { quote } from '../errors/problem.ts'
+import { quoteForMessage } from '../errors/problem.ts'
 import { backupTools } from './backup-tools.ts'
 import { licences } from './licences.ts'
 import type { Flags, Tool, ToolResult, ToolRun } from './tool.ts'
@@ -110,7 +110,7 @@ export function toolNamed(name: string): Tool {
   const found = tools.find((tool) => tool.name.toLowerCase() === name.toLowerCase())
   if (found !== undefined) return found
   const names = tools.map((tool) => tool.name).join(', ')
-  const message = `There is no tool ${quote(name)}; there are ${names}.`
+  const message = `There is no tool ${quoteForMessage(name)}; there are ${names}.`
   throw new AshlarError('MalformedRequest', message, [{ place: ['tool'], message: 'is not a tool' }])
 }
 

@@ -13,7 +13,7 @@ export interface SchemaFailure {
   readonly place: readonly (string | number)[]
 }
 
-export type Check = (value: unknown) => SchemaFailure | undefined
+export type SchemaCheck = (value: unknown) => SchemaFailure | undefined
 
 type Keywords = Readonly<Record<string, unknown>>
 type JsonObject = Readonly<Record<string, unknown>>
@@ -39,7 +39,7 @@ const nouns: Readonly<Record<string, string>> = {
 }
 
 /** Keywords that restrict values; the rest only describe them. */
-const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
+const checkOf: Readonly<Record<string, (keywords: Keywords) => SchemaCheck>> = {
   minLength: ({ minLength }) => {
     const failure = failed(
       'minLength',
@@ -117,7 +117,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
       for (let at = 0; at < names.length; at++) {
         const name = names[at] as string
         const field = value[name]
-        const failure = field === undefined ? undefined : (checks[at] as Check)(field)
+        const failure = field === undefined ? undefined : (checks[at] as SchemaCheck)(field)
         if (failure !== undefined) return within(name, failure)
       }
       return undefined
@@ -143,7 +143,7 @@ const keywordsInOrder = Object.keys(checkOf)
 const describing = new Set(['type', 'description', 'deprecated'])
 
 /** Throws on an unknown keyword, which would be ignored otherwise. */
-export function compileCheck(schema: Schema): Check {
+export function compileCheck(schema: Schema): SchemaCheck {
   const unknown = Object.keys(schema).find((keyword) => !describing.has(keyword) && !(keyword in checkOf))
   const { type } = schema
   const hasType = type === undefined ? undefined : types[type as string]
@@ -151,14 +151,14 @@ export function compileCheck(schema: Schema): Check {
     throw new Error(`a schema says what nobody checks: ${unknown ?? type}`)
   }
   const typeFailure = failed('type', `must be ${nouns[type as string]}`)
-  const checks = keywordsOf(schema).map((keyword) => (checkOf[keyword] as (keywords: Keywords) => Check)(schema))
+  const checks = keywordsOf(schema).map((keyword) => (checkOf[keyword] as (keywords: Keywords) => SchemaCheck)(schema))
   const [only] = checks
   if (only === undefined)
     return hasType === undefined ? () => undefined : (value) => (hasType(value) ? undefined : typeFailure)
   return (value) => {
     if (hasType !== undefined && !hasType(value)) return typeFailure
     for (let at = 0; at < checks.length; at++) {
-      const failure = (checks[at] as Check)(value)
+      const failure = (checks[at] as SchemaCheck)(value)
       if (failure !== undefined) return failure
     }
     return undefined
@@ -173,7 +173,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function objectCheck(check: (value: JsonObject) => SchemaFailure | undefined): Check {
+function objectCheck(check: (value: JsonObject) => SchemaFailure | undefined): SchemaCheck {
   return (value) => (isObject(value) ? check(value) : undefined)
 }
 

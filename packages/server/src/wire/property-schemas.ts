@@ -77,7 +77,7 @@ export const isValidated = Type.Optional(
   Type.Boolean({ description: 'false: objects that are older may violate it. Ignored in requests.' }),
 )
 
-export const classPropertyFields = {
+export const classPropertySchemas = {
   isAbstract: Type.Optional(Type.Described(quotedBoolean, 'All objects are of subclasses.')),
   checks: Type.Optional(
     Type.Array(

@@ -5,7 +5,7 @@
 import { problemTypes } from '../errors/server-errors.ts'
 import { type Schema, Type } from './json-schema.ts'
 import {
-  classPropertyFields,
+  classPropertySchemas,
   isValidated,
   nullable,
   propertyFields,
@@ -127,7 +127,7 @@ export const ClassDescription = Type.Object({
   isReferenceable: Type.Optional(quotedBoolean),
   superClass: Type.Optional(Type.Union([Type.String(), Type.Null(), Type.Object({ className: Type.String() })])),
   attributes: Type.Array(AttributeDefinition),
-  ...classPropertyFields,
+  ...classPropertySchemas,
 })
 
 export const ClassesDefined = Type.Object({
@@ -161,7 +161,7 @@ export const ClassRepresentation = Type.Object({
   isDeleted: Type.Boolean(),
   superClass: nameOrNull,
   attributes: Type.Array(AttributeDefinition),
-  ...classPropertyFields,
+  ...classPropertySchemas,
   validation: Type.Optional(ClassValidation),
 })
 
@@ -185,7 +185,7 @@ export const ClassAlteration = Type.Object(
     attributesToChange: Type.Optional(Type.Array(AttributeDefinition)),
     attributesToAdd: Type.Optional(Type.Array(AttributeDefinition)),
     attributesToConstrain: Type.Optional(Type.Array(AttributeConstraints)),
-    classFields: Type.Optional(Type.Object(nullable(classPropertyFields))),
+    classFields: Type.Optional(Type.Object(nullable(classPropertySchemas))),
   },
   { description: 'Either `classRename`, or any of the others, which are applied in this order.' },
 )

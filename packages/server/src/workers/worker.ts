@@ -1,15 +1,15 @@
 /** One of several processes that serve the same federated databases on one port; the primary starts and stops it. */
 
 import type { Config } from '../config/config.ts'
-import type { Answer, Answers, Peers, Question, ToPrimary, ToWorker } from '../peers/peers.ts'
+import type { Answers, PeerReply, Peers, Question, ToPrimary, ToWorker } from '../peers/peers.ts'
 import type { RunningServer } from '../start-server.ts'
 
 export class Worker implements Peers {
-  private readonly questions = new Map<number, (answers: readonly Answer[]) => void>()
+  private readonly questions = new Map<number, (answers: readonly PeerReply[]) => void>()
   /** When the server started, in milliseconds of the clock. */
   upSince = performance.timeOrigin
   private lastId = 0
-  private answer: (question: Question) => readonly Answer[] = () => []
+  private answer: (question: Question) => readonly PeerReply[] = () => []
 
   configured(): Promise<Config> {
     return new Promise((resolve) => {
@@ -56,7 +56,7 @@ export class Worker implements Peers {
     })
   }
 
-  onGather(answer: (question: Question) => readonly Answer[]): void {
+  onGather(answer: (question: Question) => readonly PeerReply[]): void {
     this.answer = answer
   }
 }

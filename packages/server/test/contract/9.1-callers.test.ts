@@ -3,15 +3,15 @@ import { expect } from 'vitest'
 import { ServerError } from '../../src/errors/server-errors.ts'
 import { Authenticator } from '../../src/security/authenticator.ts'
 import { type Caller, makeCaller, nobody } from '../../src/security/caller.ts'
-import { builtInRoles, type Grant } from '../../src/security/roles.ts'
+import { builtInRoles, type RoleGrant } from '../../src/security/roles.ts'
 import { defineGadget, openServer, type TestServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
-function callerWith(name: string, ...grants: readonly Grant[]): Caller {
+function callerWith(name: string, ...grants: readonly RoleGrant[]): Caller {
   return makeCaller({ ...nobody, kind: 'user', name, identity: `user:${name}`, grants })
 }
 
-const everywhere = (role: string): Grant => ({ role, aliases: undefined })
+const everywhere = (role: string): RoleGrant => ({ role, aliases: undefined })
 const admin = callerWith('admin', everywhere('admin'))
 
 /** `authorization` is the name of a caller. */

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import type { Waiter } from '../../src/shares/share-queue.ts'
 import type { AbortedReplies } from '../../src/statements/aborted-replies.ts'
 import { Admission, type AdmissionLimits } from '../../src/statements/admission.ts'
-import { Statement } from '../../src/statements/statement.ts'
+import { RunningStatement } from '../../src/statements/statement.ts'
 
 const limits: AdmissionLimits = {
   statementsMax: 3,
@@ -145,8 +145,14 @@ describe('a statement', () => {
     const admission = new Admission({ ...limits, statementsMax: 1 })
     const response = new EventEmitter()
     const asked = { kind: 'query', text: '', fdAlias: 'fd', clientAddress: 'a' } as const
-    const inProgress = new Map<string, Statement>()
-    const statement = new Statement(asked, 'a', response as ServerResponse, contextOf(admission, inProgress), undefined)
+    const inProgress = new Map<string, RunningStatement>()
+    const statement = new RunningStatement(
+      asked,
+      'a',
+      response as ServerResponse,
+      contextOf(admission, inProgress),
+      undefined,
+    )
     statement.lasts()
     expect(inProgress.size).toBe(1)
     response.emit('close')
@@ -311,12 +317,12 @@ function newStatement(
   admission: Admission,
   clientAddress: string,
   { text = '', response = new EventEmitter() as object } = {},
-): Statement {
+): RunningStatement {
   const asked = { kind: 'query', text, fdAlias: 'fd', clientAddress } as const
-  return new Statement(asked, clientAddress, response as ServerResponse, contextOf(admission), undefined)
+  return new RunningStatement(asked, clientAddress, response as ServerResponse, contextOf(admission), undefined)
 }
 
-function contextOf(admission: Admission, inProgress = new Map<string, Statement>()) {
+function contextOf(admission: Admission, inProgress = new Map<string, RunningStatement>()) {
   return {
     admission,
     queueMsMax: 1_000_000,
@@ -326,7 +332,7 @@ function contextOf(admission: Admission, inProgress = new Map<string, Statement>
   }
 }
 
-function lasting(admission: Admission, clientAddress: string, response?: object): Statement {
+function lasting(admission: Admission, clientAddress: string, response?: object): RunningStatement {
   const statement = newStatement(admission, clientAddress, response && { response })
   statement.lasts()
   return statement

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
 import { type CommandError, invalidInput } from '../../errors/command-error.ts'
-import { unreadable } from '../../errors/file-errors.ts'
+import { unreadableFileError } from '../../errors/file-errors.ts'
 import { archiveFileBytesMax } from '../../limits.ts'
 import { type TarFile, tarFiles } from './tar-files.ts'
 
@@ -90,7 +90,7 @@ async function* filesOf(path: string, { signal, onRead }: ArchiveReading): Async
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code?.startsWith('Z_') === true) throw damaged(path, `gzip says: ${message}`)
-    if (code !== undefined) throw unreadable(`The file ${path}`, error)
+    if (code !== undefined) throw unreadableFileError(`The file ${path}`, error)
     throw error
   } finally {
     source.destroy()

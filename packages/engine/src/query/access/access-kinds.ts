@@ -6,7 +6,7 @@ import type { FullPredicate } from './entry-filter.ts'
 import { planIndexScans } from './index-scan.ts'
 import { planOidLookups } from './oid-lookup.ts'
 import { planReverseNavigations } from './reverse-navigation.ts'
-import type { Condition } from './sargable-predicates.ts'
+import type { IndexCondition } from './sargable-predicates.ts'
 import { planUnions } from './union.ts'
 
 /** The order breaks ties between accesses with equal estimates. */
@@ -15,7 +15,7 @@ const accessKinds: readonly PlanAccess[] = [planOidLookups, planIndexScans, plan
 /** Every access that answers at least one of the conditions, for objects of the class. */
 export function accessesFor(
   cls: SchemaClass,
-  conditions: readonly Condition[],
+  conditions: readonly IndexCondition[],
   planning: Planning,
   predicate?: FullPredicate,
 ): OidAccess[] {

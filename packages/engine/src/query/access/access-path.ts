@@ -13,7 +13,7 @@ import type { Planning } from '../operators/planning.ts'
 import type { FullPredicate } from './entry-filter.ts'
 import type { ObjectScan } from './object-scan.ts'
 import type { OidSource } from './oid-source.ts'
-import type { Condition } from './sargable-predicates.ts'
+import type { IndexCondition } from './sargable-predicates.ts'
 
 export type AccessPath = OidAccess | ObjectAccess
 
@@ -72,7 +72,7 @@ export interface ObjectAccess {
 /** The conditions of a predicate on the objects of a class. */
 export interface AccessRequest {
   readonly cls: SchemaClass
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly IndexCondition[]
   readonly planning: Planning
   /** Set if all objects found are checked against it. */
   readonly predicate: FullPredicate | undefined
@@ -82,7 +82,7 @@ export interface AccessRequest {
 
 export type AccessesFor = (
   cls: SchemaClass,
-  conditions: readonly Condition[],
+  conditions: readonly IndexCondition[],
   planning: Planning,
   predicate?: FullPredicate,
 ) => OidAccess[]

@@ -2,7 +2,7 @@
 import type { Awaitable } from '../../store/store.ts'
 import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { Candidate } from '../explain/explain-node.ts'
+import type { ConsideredPath } from '../explain/explain-node.ts'
 import { type AccessPath, bestOf, type OidAccess } from './access-path.ts'
 import type { IndexOnlyScan } from './index-only-scan.ts'
 import { intersectionOf } from './intersection.ts'
@@ -40,7 +40,7 @@ class Considered {
     this.estimates.set(access, { estimated, isAtLeast: estimated >= max })
   }
 
-  candidates(plan: SourcePlan, chosen: AccessPath): Candidate[] {
+  candidates(plan: SourcePlan, chosen: AccessPath): ConsideredPath[] {
     const ordered = plan.ordered === undefined ? [] : [plan.ordered]
     const all = [...plan.accesses, ...ordered, ...this.estimates.keys(), chosen]
     return [...new Set(all)].map((access) => {

@@ -3,7 +3,7 @@ import { readKeyPart } from '../../bytes/key-writer.ts'
 import { type IndexKeyFormat, indexKeyHeaderBytes, keyCodecOf } from '../../indexes/index-key.ts'
 import type { Bytes } from '../../store/store.ts'
 import type { KeyCodec } from '../../types/logical-type.ts'
-import { type Bound, partsOf } from '../bind/bound.ts'
+import { type Bound, operandsOf } from '../bind/bound.ts'
 import { isRecordOnly } from '../bind/record-only.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { ValuesView } from '../evaluate/values-view.ts'
@@ -17,7 +17,7 @@ export function attributesReadBy(
   const isCovered = (bound: Bound): boolean => {
     if (bound.kind === 'self' || bound.kind === 'slot' || bound.kind === 'nested' || !isRecordOnly(bound)) return false
     if (bound.kind === 'attribute' && bound.slot === slot) read.add(bound.attribute.index)
-    return partsOf(bound).every(isCovered)
+    return operandsOf(bound).every(isCovered)
   }
   return expressions.every((bound) => bound === undefined || isCovered(bound)) ? read : undefined
 }

@@ -11,7 +11,7 @@ import type { PushRows } from '../execute/pushed-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { decideSync, qualified } from '../operators/filter.ts'
+import { decideSync, filterObjects } from '../operators/filter.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { ObjectAccess } from './access-path.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
@@ -75,7 +75,7 @@ export class ExtentScan implements ObjectAccess {
       context.check()
       let views = batch.filter((view) => view !== undefined)
       if (recordPredicate !== undefined && undecided.size > 0) {
-        const decided = new Set(await qualified([...undecided], recordPredicate, slot, evaluation, context))
+        const decided = new Set(await filterObjects([...undecided], recordPredicate, slot, evaluation, context))
         const all = undecided
         views = views.filter((view) => !all.has(view) || decided.has(view))
         undecided = new Set()

@@ -3,12 +3,12 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { IndexHint } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import { type Condition, directConditions, pathOf } from './sargable-predicates.ts'
+import { attributePathOf, directConditions, type IndexCondition } from './sargable-predicates.ts'
 
 /** Undefined if no condition can use an index, or all of them have one. */
 export function hintOfConditions(
   cls: SchemaClass,
-  conditions: readonly Condition[],
+  conditions: readonly IndexCondition[],
   planning: Planning,
 ): IndexHint | undefined {
   const own = directConditions(conditions).filter(({ path }) => isKey(path.key, planning))
@@ -29,7 +29,7 @@ export function hintOfOrder(
   rowLimit: number,
   planning: Planning,
 ): IndexHint | undefined {
-  const paths = orderBy.map(({ expression }) => pathOf(expression, slot))
+  const paths = orderBy.map(({ expression }) => attributePathOf(expression, slot))
   const keys = paths.flatMap((path) => (path === undefined || path.steps.length > 0 ? [] : [path.key]))
   const isUniform = orderBy.every(({ isDescending }) => isDescending === orderBy[0]?.isDescending)
   const isOnKeys = keys.length === orderBy.length && keys.every((key) => isKey(key, planning))

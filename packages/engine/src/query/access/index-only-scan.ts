@@ -12,14 +12,14 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import type { PushRows } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { qualified } from '../operators/filter.ts'
+import { filterObjects } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
 import { attributesReadBy, EntryReader, entryView, type PartRead, partsRead } from './entry-view.ts'
 import { IndexScan, planIndexScan } from './index-scan.ts'
 import { entryBatchSize, filterRest, type ObjectScan } from './object-scan.ts'
 import { pushObjects } from './push-objects.ts'
-import { type Condition, directConditions } from './sargable-predicates.ts'
+import { directConditions, type IndexCondition } from './sargable-predicates.ts'
 import { SkipScan } from './skip-scan.ts'
 
 /** For every index whose entries contain all values that the clauses need. Exact only for callers who see all objects. */
@@ -28,7 +28,7 @@ export function planIndexOnlyScans(
   classes: ClassSet,
   slot: number,
   clauses: BoundClauses,
-  conditions: readonly Condition[],
+  conditions: readonly IndexCondition[],
   skipping: readonly SkipScan[],
   planning: Planning,
 ): IndexOnlyScan[] {
@@ -195,7 +195,7 @@ export class IndexOnlyScan implements ObjectAccess {
       source.returned += entries.length
       const views = await this.objectsOf(scan, entries)
       const decided =
-        recordPredicate === undefined ? views : await qualified(views, recordPredicate, slot, evaluation, context)
+        recordPredicate === undefined ? views : await filterObjects(views, recordPredicate, slot, evaluation, context)
       const rows = await filterRest(scan, decided, views.length)
       if (rows.length > 0) yield rows
       const pause = context.yieldIfDue()

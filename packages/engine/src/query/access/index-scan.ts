@@ -36,7 +36,7 @@ import {
 } from './entry-filter.ts'
 import { keyValueOf } from './key-value.ts'
 import { noKeyValue } from './no-key-value.ts'
-import { EntrySource, type OidSource } from './oid-source.ts'
+import { IndexEntrySource, type OidSource } from './oid-source.ts'
 import { directConditions, isSamePath, type PathCondition } from './sargable-predicates.ts'
 
 export interface KeyRangeEnd extends KeyValue {
@@ -277,7 +277,7 @@ export class IndexScan implements OidAccess {
   ): Awaitable<OidSource> {
     const mayQualify = this.filter?.forRun(evaluation)
     return mapAwaitable(this.ranges(evaluation, context), (ranges) => {
-      return new EntrySource(context.snapshot, ranges, isReverse, mayQualify, plan)
+      return new IndexEntrySource(context.snapshot, ranges, isReverse, mayQualify, plan)
     })
   }
 

@@ -1,6 +1,6 @@
 /** Converts values that do not depend on rows to the type of a key attribute, for example a real compared with an integer. */
 
-import { type AnyNumber, Decimal, plainText, roundedTo, toDecimal } from '../../types/decimal-number.ts'
+import { type AnyNumber, canonicalDecimal, Decimal, roundedTo, toDecimal } from '../../types/decimal-number.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import type { Compiler } from '../evaluate/compile-expression.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
@@ -56,7 +56,7 @@ function toIntegerKey(value: unknown, use: KeyUse): unknown {
 function decimalToIntegerKey(value: Decimal, use: KeyUse): unknown {
   if (!value.isInteger && use === 'equal') return noKeyValue
   const rounded = roundedTo(value, 0, use === 'lower' ? 'down' : 'up')
-  return (rounded && toInteger(BigInt(plainText(rounded)))) ?? noKeyValue
+  return (rounded && toInteger(BigInt(canonicalDecimal(rounded)))) ?? noKeyValue
 }
 
 function toReal(value: unknown): unknown {

@@ -6,7 +6,7 @@ import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
-import { type FilterPlan, qualified } from '../operators/filter.ts'
+import { type FilterPlan, filterObjects } from '../operators/filter.ts'
 
 export interface ObjectScan {
   readonly classes: ClassSet
@@ -71,7 +71,8 @@ async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<Ob
     } else if (classes.numbers.has(view.format.cls.number)) views.push(view)
   }
   const { recordPredicate, slot } = filter
-  const decided = recordPredicate === undefined ? views : qualified(views, recordPredicate, slot, evaluation, context)
+  const decided =
+    recordPredicate === undefined ? views : filterObjects(views, recordPredicate, slot, evaluation, context)
   return filterRest(scan, decided instanceof Promise ? await decided : decided, views.length)
 }
 
@@ -84,7 +85,7 @@ export async function filterRest(
   const { rest, slot } = filter
   let rows = views as ObjectView[]
   if (rest !== undefined && views.length > 0) {
-    const left = qualified(views, rest, slot, evaluation, context)
+    const left = filterObjects(views, rest, slot, evaluation, context)
     rows = left instanceof Promise ? await left : left
   }
   if (filterOperator !== undefined) {

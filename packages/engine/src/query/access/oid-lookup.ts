@@ -6,7 +6,7 @@ import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-con
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { type RowStatements, statementsOf } from '../operators/row-statements.ts'
+import { type NestedRowPlans, statementsOfRows } from '../operators/row-statements.ts'
 import { constantKey, type KeyValue, type OidAccess, type PlanAccess } from './access-path.ts'
 import { OidList, type OidSource } from './oid-source.ts'
 import { directConditions } from './sargable-predicates.ts'
@@ -26,10 +26,10 @@ export class OidLookup implements OidAccess {
   readonly mayRepeat = false
   readonly entries = undefined
   private readonly references: KeyValue
-  private readonly statements: RowStatements | undefined
+  private readonly statements: NestedRowPlans | undefined
 
   /** `statements`: the statements that produce the references, if they are streamed. */
-  constructor(references: KeyValue, statements?: RowStatements, isAtMostOne = false) {
+  constructor(references: KeyValue, statements?: NestedRowPlans, isAtMostOne = false) {
     this.references = references
     this.isAtMostOne = isAtMostOne
     this.statements = statements
@@ -96,8 +96,8 @@ export class OidLookup implements OidAccess {
     })
   }
 
-  private rowsOf(evaluation: EvaluationContext, context: StatementContext): ReturnType<typeof statementsOf> {
-    return statementsOf(this.statements, evaluation, context)
+  private rowsOf(evaluation: EvaluationContext, context: StatementContext): ReturnType<typeof statementsOfRows> {
+    return statementsOfRows(this.statements, evaluation, context)
   }
 }
 

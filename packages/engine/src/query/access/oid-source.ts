@@ -78,7 +78,7 @@ const lookupsMax = 256
 /** The maximum number of entries rejected by a filter per batch. */
 const rejectedMax = 1_024
 
-export class EntrySource implements OidSource {
+export class IndexEntrySource implements OidSource {
   private readonly snapshot: Snapshot
   private readonly ranges: readonly KeyConditionRange[]
   private readonly isReverse: boolean

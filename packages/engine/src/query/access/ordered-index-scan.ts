@@ -19,7 +19,13 @@ import { IndexScan, type KeyEquality, rangeOf } from './index-scan.ts'
 import { keyValueOf } from './key-value.ts'
 import { entryBatchSize, loadInParts, type ObjectScan } from './object-scan.ts'
 import type { OidSource } from './oid-source.ts'
-import { type Condition, directConditions, isSamePath, type PathCondition, pathOf } from './sargable-predicates.ts'
+import {
+  attributePathOf,
+  directConditions,
+  type IndexCondition,
+  isSamePath,
+  type PathCondition,
+} from './sargable-predicates.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
 /** Chooses an index in the requested order after attributes fixed by equality, or else the one with the longest prefix of it. */
@@ -27,7 +33,7 @@ export function planOrderedIndexScan(
   cls: SchemaClass,
   predicate: FullPredicate,
   orderBy: readonly BoundOrderItem[],
-  conditions: readonly Condition[],
+  conditions: readonly IndexCondition[],
   planning: Planning,
 ): OrderedIndexScan | undefined {
   const isReverse = orderBy[0]?.isDescending === true
@@ -37,7 +43,7 @@ export function planOrderedIndexScan(
   const keys: (readonly BoundAttribute[])[] = []
   for (const { expression, isDescending } of orderBy) {
     if (keys.length === keysMax) break
-    const path = pathOf(expression, predicate.slot)
+    const path = attributePathOf(expression, predicate.slot)
     if (isDescending !== isReverse || path === undefined || path.steps.length > 0 || path.key.length === 0) break
     keys.push(path.key)
   }

@@ -6,7 +6,7 @@ import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { PushRows, RowConsumer } from '../execute/pushed-rows.ts'
-import { decideSync, qualified } from '../operators/filter.ts'
+import { decideSync, filterObjects } from '../operators/filter.ts'
 import type { AccessPath } from './access-path.ts'
 import type { ObjectScan } from './object-scan.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
@@ -154,7 +154,7 @@ abstract class ObjectPusher {
     predicate: ObjectScan['filter']['recordPredicate'],
   ): Promise<readonly ObjectView[]> {
     const { evaluation, context, filter } = this.scan
-    return predicate === undefined ? views : qualified(views, predicate, filter.slot, evaluation, context)
+    return predicate === undefined ? views : filterObjects(views, predicate, filter.slot, evaluation, context)
   }
 
   protected abstract readonly areObjects: boolean

@@ -30,8 +30,8 @@ import { OidLookup } from './oid-lookup.ts'
 import { OidList, type OidSource } from './oid-source.ts'
 import { ChainedSource, type Owners, type OwnersPlan, OwnersSource } from './owners-source.ts'
 import {
-  type Condition,
   directConditions,
+  type IndexCondition,
   isPathCondition,
   isSamePath,
   type PathCondition,
@@ -53,7 +53,7 @@ type Way =
 /** For conditions at the end of references: finds the targets and follows the references backwards. */
 export const planReverseNavigations: PlanAccess = (request) => {
   const { conditions, planning, accessesFor } = request
-  const byStep = new Map<number, { step: BoundAttribute; inner: Condition[] }>()
+  const byStep = new Map<number, { step: BoundAttribute; inner: IndexCondition[] }>()
   const accesses: OidAccess[] = []
   for (const condition of conditions) {
     if (condition.kind === 'within') accesses.push(...fromElements(request, condition))
@@ -86,7 +86,7 @@ export const planReverseNavigations: PlanAccess = (request) => {
 /** Conditions on one element of a collection: finds the elements and follows the inverse. */
 function fromElements(
   { planning, accessesFor }: AccessRequest,
-  { collection, conditions, bound }: Extract<Condition, { kind: 'within' }>,
+  { collection, conditions, bound }: Extract<IndexCondition, { kind: 'within' }>,
 ): OidAccess[] {
   const { type } = collection
   const element = type.kind === 'collection' ? type.element : undefined

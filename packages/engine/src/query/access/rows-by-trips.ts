@@ -5,7 +5,7 @@ import { PartSizes } from '../../records/part-sizes.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, NamingEntries } from '../../store/store.ts'
-import { type Following, requestFollowed } from '../evaluate/followed-references.ts'
+import { type FollowedObject, requestFollowed } from '../evaluate/followed-references.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { rowsSkipped } from '../operators/row-limits.ts'
 import type { RowChunks } from '../query-request.ts'
@@ -147,7 +147,7 @@ class NamedRows extends RowsInPlace {
   private async fetchFollowed(): Promise<void> {
     const { followed: references } = this.plan
     const { reader } = this.context
-    let pending: Following[] = []
+    let pending: FollowedObject[] = []
     this.requestedViews = []
     for (let at = 0; at < this.count && pending.length < this.left; at++) {
       const record = this.page?.named(at)
@@ -156,7 +156,7 @@ class NamedRows extends RowsInPlace {
       if (view !== undefined) pending.push({ view, references })
     }
     for (;;) {
-      const next: Following[] = []
+      const next: FollowedObject[] = []
       let isMissing = false
       for (const one of pending) isMissing = requestFollowed(one, reader, next) || isMissing
       if (!isMissing) return

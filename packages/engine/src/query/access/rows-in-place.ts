@@ -15,7 +15,7 @@ import { newline, RowsAtHand } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { ChunkWriter, chunkBytesMin, writeObject } from '../execute/write-rows.ts'
 import type { LoopCounts } from '../explain/loop-counts.ts'
-import { columnsWriter, type Projections, type WriteColumns } from '../operators/project.ts'
+import { columnsWriter, type ProjectionPlans, type WriteColumns } from '../operators/project.ts'
 import { countOf, type RowLimits } from '../operators/row-limits.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
@@ -26,7 +26,7 @@ import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 /** The parts of the plan that rows are made of. */
 export interface RowsPlan {
   readonly objects: SourcePlan
-  readonly projections: Projections
+  readonly projections: ProjectionPlans
   readonly limits: RowLimits
   /** The predicate and the columns need only the objects' records. */
   readonly areRecordsOnly: boolean

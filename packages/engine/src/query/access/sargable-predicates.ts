@@ -19,7 +19,7 @@ export interface AttributePath {
 /** `calculated`: the condition is not of this form and is shown as a whole. */
 type PrefixWord = 'LIKE' | 'STARTS_WITH' | '=~' | 'calculated'
 
-export type Condition =
+export type IndexCondition =
   | { readonly kind: 'equal'; readonly path: AttributePath; readonly value: Bound }
   /** Any of the elements of a collection. */
   | { readonly kind: 'anyOf'; readonly path: AttributePath; readonly values: Bound }
@@ -33,22 +33,22 @@ export type Condition =
       readonly prefixOf?: PrefixWord
     }
   /** One of several predicates. */
-  | { readonly kind: 'or'; readonly parts: readonly (readonly Condition[])[] }
+  | { readonly kind: 'or'; readonly parts: readonly (readonly IndexCondition[])[] }
   /** All of them for the same object in a collection of the source's object. */
   | {
       readonly kind: 'within'
       readonly collection: BoundAttribute
-      readonly conditions: readonly Condition[]
+      readonly conditions: readonly IndexCondition[]
       readonly bound: Bound
     }
 
-export type PathCondition = Exclude<Condition, { kind: 'or' | 'within' }>
+export type PathCondition = Exclude<IndexCondition, { kind: 'or' | 'within' }>
 
-export function isPathCondition(condition: Condition): condition is PathCondition {
+export function isPathCondition(condition: IndexCondition): condition is PathCondition {
   return condition.kind !== 'or' && condition.kind !== 'within'
 }
 
-export function directConditions(conditions: readonly Condition[]): PathCondition[] {
+export function directConditions(conditions: readonly IndexCondition[]): PathCondition[] {
   return conditions.filter(isPathCondition).filter(({ path }) => path.steps.length === 0)
 }
 
@@ -62,8 +62,8 @@ const conditionsMax = 128
 const alternativesMax = 16
 
 /** The conjuncts that an access path could answer; `slot`: of the source's object. */
-export function sargablePredicates(where: Bound | undefined, slot: number): Condition[] {
-  const conditions: Condition[] = []
+export function sargablePredicates(where: Bound | undefined, slot: number): IndexCondition[] {
+  const conditions: IndexCondition[] = []
   let alternatives = 0
   for (const conjunct of conjunctsOf(where)) {
     for (const condition of conditionsIn(conjunct, slot)) {
@@ -74,7 +74,7 @@ export function sargablePredicates(where: Bound | undefined, slot: number): Cond
   return conditions
 }
 
-function conditionsIn(bound: Bound, slot: number): Condition[] {
+function conditionsIn(bound: Bound, slot: number): IndexCondition[] {
   switch (bound.kind) {
     case 'compare':
       return comparisonConditions(bound, slot)
@@ -87,7 +87,7 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
         ? prefixConditions(bound.operands, 'STARTS_WITH', (prefix) => prefix, slot)
         : []
     case 'isNull': {
-      const path = pathOf(bound.operand, slot)
+      const path = attributePathOf(bound.operand, slot)
       // The null reference 0-0-0-0 is also null but has another position in the index.
       return path === undefined || path.key.length === 0 || isReference(bound.operand.type) || path.steps.length > 0
         ? []
@@ -105,9 +105,12 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
 }
 
 /** `attribute IN LIST{…}`, `value IN collection`, `collection ANY (…)`. */
-function quantifierConditions({ test, collection }: Extract<Bound, { kind: 'quantifier' }>, slot: number): Condition[] {
+function quantifierConditions(
+  { test, collection }: Extract<Bound, { kind: 'quantifier' }>,
+  slot: number,
+): IndexCondition[] {
   if (test.kind === 'equal' && isConstant(collection)) {
-    const path = pathOf(test.value, slot)
+    const path = attributePathOf(test.value, slot)
     const element = collection.type.kind === 'collection' ? collection.type.element : undefined
     if (path === undefined || element === undefined || !isKeyType(test.value.type, element)) return []
     return [{ kind: 'anyOf', path, values: collection }]
@@ -119,13 +122,13 @@ function quantifierConditions({ test, collection }: Extract<Bound, { kind: 'quan
     : [{ kind: 'within', collection: collection.attribute, conditions, bound: collection }]
 }
 
-function conditionsOfElement(test: Extract<Bound, { kind: 'quantifier' }>['test']): Condition[] {
+function conditionsOfElement(test: Extract<Bound, { kind: 'quantifier' }>['test']): IndexCondition[] {
   if (test.kind === 'predicate') return sargablePredicates(test.predicate, test.slot)
   const { value } = test
   return isReference(value.type) && isConstant(value) ? [{ kind: 'equal', path: { steps: [], key: [] }, value }] : []
 }
 
-function patternConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: number): Condition[] {
+function patternConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: number): IndexCondition[] {
   const { language, text, pattern, isIgnoringCase, isNegated } = bound
   if (isIgnoringCase || isNegated) return []
   return language === 'like'
@@ -139,8 +142,8 @@ function prefixConditions(
   word: PrefixWord,
   prefixOf: (pattern: string) => string,
   slot: number,
-): Condition[] {
-  const path = text === undefined ? undefined : pathOf(text, slot)
+): IndexCondition[] {
+  const path = text === undefined ? undefined : attributePathOf(text, slot)
   if (path === undefined || pattern === undefined || text?.type.kind !== 'string') return []
   if (!isConstant(pattern) || !isText(pattern.type)) return []
   const { type, start, end } = pattern
@@ -181,13 +184,13 @@ function behindPrefix(prefix: string): string | undefined {
   return undefined
 }
 
-function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: number): Condition[] {
+function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: number): IndexCondition[] {
   if (bound.operator === 'not') {
     const [operand] = bound.operands
     return operand === undefined ? [] : conditionsOfNot(operand, slot)
   }
   if (bound.operator !== 'or') return []
-  const parts: Condition[][] = []
+  const parts: IndexCondition[][] = []
   for (const operand of bound.operands) {
     const part = sargablePredicates(operand, slot)
     if (part.length === 0) return []
@@ -200,7 +203,7 @@ function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: num
 const listedPartsMin = 17
 
 /** Rewrites `a = 1 OR a = 2 OR …` to `a IN LIST{1, 2, …}`, since thousands of accesses take tens of milliseconds to plan. */
-function asList(parts: readonly (readonly Condition[])[], { start, end }: Span): Condition | undefined {
+function asList(parts: readonly (readonly IndexCondition[])[], { start, end }: Span): IndexCondition | undefined {
   const [first] = parts[0] ?? []
   if (parts.length < listedPartsMin || first?.kind !== 'equal') return undefined
   const { path, value } = first
@@ -230,7 +233,7 @@ const negated = {
 } as const
 
 /** For null, neither a comparison nor its negation is true. */
-function conditionsOfNot(bound: Bound, slot: number): Condition[] {
+function conditionsOfNot(bound: Bound, slot: number): IndexCondition[] {
   if (bound.kind === 'logical' && bound.operator === 'not') {
     const [operand] = bound.operands
     return operand === undefined ? [] : conditionsIn(operand, slot)
@@ -241,8 +244,8 @@ function conditionsOfNot(bound: Bound, slot: number): Condition[] {
 }
 
 /** `WHERE isActive`, `WHERE NOT isActive`. */
-function booleanCondition(bound: Bound, value: boolean, slot: number): Condition[] {
-  const path = bound.type.kind === 'boolean' ? pathOf(bound, slot) : undefined
+function booleanCondition(bound: Bound, value: boolean, slot: number): IndexCondition[] {
+  const path = bound.type.kind === 'boolean' ? attributePathOf(bound, slot) : undefined
   if (path === undefined) return []
   const constant: Bound = { kind: 'constant', value, type: bound.type, start: bound.start, end: bound.end }
   return [{ kind: 'equal', path, value: constant }]
@@ -256,14 +259,14 @@ const reversedOperators = {
   greaterOrEqual: 'lessOrEqual',
 } as const
 
-function comparisonConditions(bound: Extract<Bound, { kind: 'compare' }>, slot: number): Condition[] {
+function comparisonConditions(bound: Extract<Bound, { kind: 'compare' }>, slot: number): IndexCondition[] {
   const { operator } = bound
   if (operator === 'notEqual') return []
   const isReversed = isConstant(bound.left)
   const [side, value] = isReversed ? [bound.right, bound.left] : [bound.left, bound.right]
   if (!isConstant(value)) return []
   const actual = isReversed ? reversedOperators[operator] : operator
-  const path = pathOf(side, slot)
+  const path = attributePathOf(side, slot)
   if (path === undefined) return calculatedConditions(side, actual, value, bound, slot)
   if (!isKeyType(side.type, value.type)) return []
   if (actual === 'equal') return [{ kind: 'equal', path, value }]
@@ -278,16 +281,16 @@ function calculatedConditions(
   value: Bound,
   { start, end }: Bound,
   slot: number,
-): Condition[] {
+): IndexCondition[] {
   const word = 'calculated'
   if (side.kind === 'call') return operator === 'equal' ? beginningConditions(side, value, { start, end }, slot) : []
   const undone = undoneCalculation(side, value)
-  const path = undone && pathOf(undone.side, slot)
+  const path = undone && attributePathOf(undone.side, slot)
   if (undone === undefined || path === undefined) return []
   const limit: Bound = { ...undone.value, start, end }
   const actual = undone.isReversed ? reversedOperators[operator] : operator
   const isInclusive = actual !== 'less' && actual !== 'greater'
-  const conditions: Condition[] = []
+  const conditions: IndexCondition[] = []
   if (!actual.startsWith('less')) conditions.push({ kind: 'lower', path, value: limit, isInclusive, prefixOf: word })
   if (!actual.startsWith('greater')) conditions.push({ kind: 'upper', path, value: limit, isInclusive, prefixOf: word })
   return conditions
@@ -299,7 +302,7 @@ function beginningConditions(
   value: Bound,
   span: Span,
   slot: number,
-): Condition[] {
+): IndexCondition[] {
   const [text, from] = operands
   if (name !== 'SUBSTR' && name !== 'SUBSTRING') return []
   if (text === undefined || from === undefined || !isConstant(from) || !isText(value.type)) return []
@@ -320,7 +323,7 @@ function isKeyType(attribute: ValueType, value: ValueType): boolean {
 }
 
 /** Undefined if the expression is not a path from the object in the slot. */
-export function pathOf(bound: Bound, slot: number): AttributePath | undefined {
+export function attributePathOf(bound: Bound, slot: number): AttributePath | undefined {
   switch (bound.kind) {
     case 'self':
       return bound.slot === slot ? { steps: [], key: [] } : undefined
@@ -329,13 +332,13 @@ export function pathOf(bound: Bound, slot: number): AttributePath | undefined {
         ? { steps: [], key: [bound.attribute] }
         : undefined
     case 'field': {
-      const outer = pathOf(bound.object, slot)
+      const outer = attributePathOf(bound.object, slot)
       const inner = bound.object.type.kind === 'embedded' ? embeddedAttribute(bound) : undefined
       if (outer === undefined || inner === undefined || outer.key.length === 0) return undefined
       return { steps: outer.steps, key: [...outer.key, inner] }
     }
     case 'follow': {
-      const outer = pathOf(bound.object, slot)
+      const outer = attributePathOf(bound.object, slot)
       const [reference] = outer?.key ?? []
       // References in embedded objects have no inverse, so they cannot be followed backwards.
       if (outer === undefined || reference === undefined || outer.key.length !== 1) return undefined

@@ -13,7 +13,7 @@ import type { Planning } from '../operators/planning.ts'
 import { compareFor, equalsFor } from '../values/compare.ts'
 import { constantKey, type KeyValue, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
-import { type Condition, directConditions, type PathCondition } from './sargable-predicates.ts'
+import { directConditions, type IndexCondition, type PathCondition } from './sargable-predicates.ts'
 
 /** Returns true if an object may fulfil a condition. `value`: of its attribute, not null. `operand`: the value of the condition. */
 type Test = (value: unknown, operand: unknown) => boolean
@@ -29,7 +29,7 @@ interface ScannedCondition {
 /** Undefined if no condition is on an attribute stored in the objects' records. */
 export function planScannedOids(
   cls: SchemaClass,
-  conditions: readonly Condition[],
+  conditions: readonly IndexCondition[],
   planning: Planning,
 ): ScannedOids | undefined {
   const scanned = directConditions(conditions).flatMap((condition) => scannedCondition(condition, planning) ?? [])

@@ -2,16 +2,16 @@
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { bindWhere } from '../bind/bind-select.ts'
-import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
+import { type Bound, conjunctsOf, operandsOf } from '../bind/bound.ts'
 import { contextScope } from '../bind/scope.ts'
 import { queryError } from '../language/query-error.ts'
 import type { Planning } from '../operators/planning.ts'
 import { parsePredicate } from '../parse/parse.ts'
 import { createPredicateBinder } from '../plan-cache.ts'
-import { isScalar } from '../values/value-type.ts'
+import { isScalarType } from '../values/value-type.ts'
 import { accessesFor } from './access-kinds.ts'
 import type { OidAccess } from './access-path.ts'
-import { type Condition, sargablePredicates } from './sargable-predicates.ts'
+import { type IndexCondition, sargablePredicates } from './sargable-predicates.ts'
 
 /**
  * The predicates only restrict the access and are not part of the filter: every visible object fulfils them, and hidden objects
@@ -57,14 +57,14 @@ function boundPredicate(text: string, cls: SchemaClass, slot: number, { formats 
   }
 }
 
-function directConditions(bound: Bound, slot: number): Condition[] {
+function directConditions(bound: Bound, slot: number): IndexCondition[] {
   return conjunctsOf(bound).flatMap((conjunct) =>
     dependsOnOwnValues(conjunct) ? sargablePredicates(conjunct, slot) : partsOfOr(conjunct, slot),
   )
 }
 
 /** For each alternative, the conditions on the object itself. */
-function partsOfOr(bound: Bound, slot: number): Condition[] {
+function partsOfOr(bound: Bound, slot: number): IndexCondition[] {
   if (bound.kind !== 'logical' || bound.operator !== 'or') return []
   const parts = bound.operands.map((operand) => directConditions(operand, slot))
   return parts.some((part) => part.length === 0) ? [] : [{ kind: 'or', parts }]
@@ -74,7 +74,7 @@ function partsOfOr(bound: Bound, slot: number): Condition[] {
 function dependsOnOwnValues(bound: Bound): boolean {
   switch (bound.kind) {
     case 'attribute':
-      return bound.attribute.linkStorage === undefined && (isScalar(bound.type) || bound.type.kind === 'embedded')
+      return bound.attribute.linkStorage === undefined && (isScalarType(bound.type) || bound.type.kind === 'embedded')
     case 'constant':
     case 'user':
     case 'now':
@@ -87,8 +87,8 @@ function dependsOnOwnValues(bound: Bound): boolean {
     case 'variable':
       return false
     case 'field':
-      return (isScalar(bound.type) || bound.object.kind === 'user') && partsOf(bound).every(dependsOnOwnValues)
+      return (isScalarType(bound.type) || bound.object.kind === 'user') && operandsOf(bound).every(dependsOnOwnValues)
     default:
-      return partsOf(bound).every(dependsOnOwnValues)
+      return operandsOf(bound).every(dependsOnOwnValues)
   }
 }

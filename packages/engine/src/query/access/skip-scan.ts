@@ -26,7 +26,7 @@ import {
   keyConditionsOf,
   soundRange,
 } from './index-scan.ts'
-import { type Condition, directConditions } from './sargable-predicates.ts'
+import { directConditions, type IndexCondition } from './sargable-predicates.ts'
 
 /** The cost of finding the next value and its range, in entries, for a local and a remote store. */
 const seekCost = 8
@@ -39,7 +39,7 @@ const valuesTried = 8
 /** One for every suitable index. */
 export function planSkipScans(
   cls: SchemaClass,
-  conditions: readonly Condition[],
+  conditions: readonly IndexCondition[],
   planning: Planning,
   predicate?: FullPredicate,
 ): SkipScan[] {

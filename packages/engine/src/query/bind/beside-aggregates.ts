@@ -1,8 +1,9 @@
 /** Rejects attributes next to an aggregate without GROUP BY, because they differ from row to row of the one group. */
+import { truncateForMessage } from '../../errors.ts'
 import type { Span } from '../language/ast.ts'
-import { excerpt, truncateForMessage } from '../language/query-error.ts'
+import { excerpt } from '../language/query-error.ts'
 import { isReference } from '../values/value-type.ts'
-import { type Bound, type BoundAggregate, type BoundClauses, partsOf } from './bound.ts'
+import { type Bound, type BoundAggregate, type BoundClauses, operandsOf } from './bound.ts'
 import { isKeyType } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
@@ -81,7 +82,7 @@ class RowValues {
     const isRow = 'slot' in bound && this.slots.has(bound.slot)
     let dependsOnRow = isRow
     let hasOther = kind === 'aggregate' || kind === 'window' || kind === 'inner'
-    for (const part of partsOf(bound)) {
+    for (const part of operandsOf(bound)) {
       const visited = this.visit(part)
       dependsOnRow ||= visited.dependsOnRow
       hasOther ||= visited.hasOther

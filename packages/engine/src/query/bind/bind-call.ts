@@ -1,5 +1,5 @@
 /** Functions, aggregates, and operations on collections (docs/query-language.md, Operators). */
-import { assert } from '../../errors.ts'
+import { assert, truncateForMessage } from '../../errors.ts'
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
 import { parseJsonText } from '../../types/json-value.ts'
@@ -17,7 +17,6 @@ import type {
   Span,
   Statement,
 } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
 import { totalOf } from '../values/arithmetic.ts'
 import { compareFor } from '../values/compare.ts'
 import { commonType } from '../values/type-rules.ts'

@@ -5,8 +5,8 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
 import { resolveKeyPath } from '../../schema/key-path.ts'
 import type {
-  Action,
   AddAction,
+  ChangeAction,
   DeleteStatement,
   Expression,
   RemoveAction,
@@ -14,8 +14,8 @@ import type {
   UpdateStatement,
   UpsertStatement,
 } from '../language/ast.ts'
-import { scalarCodec } from '../values/scalars/scalar-kinds.ts'
-import { aTypeName, isMany, isScalar, type ValueType } from '../values/value-type.ts'
+import { widestCodec } from '../values/scalars/scalar-kinds.ts'
+import { aTypeName, isMany, isScalarType, type ValueType } from '../values/value-type.ts'
 import { bindClauses, bindOrder, bindSource, noClauses, refuseAttributeNames } from './bind-select.ts'
 import { type BoundTarget, bindTarget, collectionTarget, targetSteps } from './bind-target.ts'
 import { bindAssignments } from './bind-value.ts'
@@ -95,7 +95,7 @@ function contextOf(
   return { source, slot, scope: sourceScope(slot, { kind: 'reference', cls: source.cls }, statement.source.alias) }
 }
 
-function bindAction(action: Action, scope: Scope, binder: Binder): BoundAction[] {
+function bindAction(action: ChangeAction, scope: Scope, binder: Binder): BoundAction[] {
   switch (action.kind) {
     case 'set':
       return [bindSet(action, scope, binder)]
@@ -116,7 +116,7 @@ function bindClear(expression: Expression, scope: Scope, binder: Binder): BoundA
     throw binder.error(expression, 'the elements of a set cannot be cleared, only removed')
   }
   // Only lists of references may contain null.
-  if (type.kind === 'collection' && isScalar(type.element) && scalarCodec(type.element).defaultValue === null) {
+  if (type.kind === 'collection' && isScalarType(type.element) && widestCodec(type.element).defaultValue === null) {
     throw binder.error(expression, `${target.text} has no default that it could be cleared to, only removed`)
   }
   return { kind: 'clear', target }

@@ -1,6 +1,6 @@
 /** Binds parsed expressions: resolves names in the catalog and checks types. Throws QueryError. */
+import { truncateForMessage } from '../../errors.ts'
 import type { Expression, LiteralExpression, Statement, SystemExpression } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
 import { userType } from '../values/user.ts'
 import { fractionType, nullType, type ValueType } from '../values/value-type.ts'
 import { bindCall } from './bind-call.ts'

@@ -1,6 +1,6 @@
 /** FROM several sources, and FROM rows that are values (docs/query-language.md, Several sources). */
+import { truncateForMessage } from '../../errors.ts'
 import type { Expression, SelectStatement, Source } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
 import type { RecordType, ValueType } from '../values/value-type.ts'
 import { withAllNames } from './bind-match.ts'
 import { isNameAround } from './bind-path.ts'

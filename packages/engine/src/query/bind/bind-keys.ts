@@ -1,7 +1,7 @@
 /** The keys of ORDER BY, GROUP BY and PARTITION BY. */
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, truncateForMessage } from '../../errors.ts'
 import type { Expression, Projection } from '../language/ast.ts'
-import { excerpt, truncateForMessage } from '../language/query-error.ts'
+import { excerpt } from '../language/query-error.ts'
 import { compareFor } from '../values/compare.ts'
 import { aTypeName, isText } from '../values/value-type.ts'
 import { tryBind } from './bind-path.ts'

@@ -1,5 +1,6 @@
 /** MATCH: patterns of vertices and edges, with their names, classes and attributes resolved (docs/query-language.md, Graphs). */
 
+import { truncateForMessage } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { isRootClass } from '../../schema/root-class.ts'
 import type {
@@ -13,7 +14,7 @@ import type {
   VertexPattern,
 } from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
-import { queryError, truncateForMessage } from '../language/query-error.ts'
+import { queryError } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { isNameAround } from './bind-path.ts'

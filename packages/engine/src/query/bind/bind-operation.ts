@@ -1,10 +1,10 @@
 /** Operators: their operand and result types (docs/query-language.md, Operators). */
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, truncateForMessage } from '../../errors.ts'
 import { isRootClass } from '../../schema/root-class.ts'
 import { canonicalJson } from '../../types/json-value.ts'
 import type { Expression, OperationExpression, Span } from '../language/ast.ts'
 import { type OperatorName, operatorText } from '../language/operators.ts'
-import { queryError, truncateForMessage } from '../language/query-error.ts'
+import { queryError } from '../language/query-error.ts'
 import { arithmeticFor } from '../values/arithmetic.ts'
 import { compareFor, equalsFor } from '../values/compare.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
@@ -15,7 +15,7 @@ import {
   integerType,
   isMany,
   isReference,
-  isScalar,
+  isScalarType,
   isText,
   jsonType,
   nullType,
@@ -24,7 +24,7 @@ import {
 } from '../values/value-type.ts'
 import { calculateBits, type Integer } from '../values/whole-number.ts'
 import { bindPredicate, tryBind } from './bind-path.ts'
-import { listOf } from './bind-value.ts'
+import { bindList } from './bind-value.ts'
 import { type Bound, isConstant } from './bound.ts'
 import { coerced, isWrittenNumber } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
@@ -151,7 +151,7 @@ function bindInList(value: Bound, elements: readonly Bound[], span: OperationExp
     )
   }
   if (elements.length === 1 && isMany(only.type)) return equalQuantifier('any', only, value, undefined, span, binder)
-  const list = listOf(elements, { start: only.start, end: (elements.at(-1) as Bound).end }, binder)
+  const list = bindList(elements, { start: only.start, end: (elements.at(-1) as Bound).end }, binder)
   return equalQuantifier('any', list, value, undefined, span, binder)
 }
 
@@ -405,7 +405,7 @@ function unary(
   if (operator === 'bitComplement' && type.kind === 'integer') {
     return { ...node, calculate: (value: Integer) => calculateBits('bitXor', value, -1) }
   }
-  const negate = isScalar(type) ? scalarKinds[type.kind].negate : undefined
+  const negate = isScalarType(type) ? scalarKinds[type.kind].negate : undefined
   if (operator !== 'bitComplement' && negate !== undefined) {
     return { ...node, calculate: operator === 'identity' ? (value: unknown) => value : negate }
   }

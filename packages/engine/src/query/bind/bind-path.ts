@@ -1,6 +1,6 @@
 /** Names, members, subscripts and slices (docs/query-language.md, Values). */
 
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, truncateForMessage } from '../../errors.ts'
 import { jsonElement, jsonMember } from '../../types/json-value.ts'
 import type {
   Expression,
@@ -12,7 +12,7 @@ import type {
   Statement,
   SubscriptExpression,
 } from '../language/ast.ts'
-import { excerpt, truncateForMessage } from '../language/query-error.ts'
+import { excerpt } from '../language/query-error.ts'
 import { edgeFields } from '../values/edge.ts'
 import {
   aTypeName,
@@ -20,7 +20,7 @@ import {
   integerType,
   isMany,
   isReference,
-  isScalar,
+  isScalarType,
   isText,
   jsonType,
   type MapType,
@@ -31,7 +31,7 @@ import { bindComputed, bindComputedOf } from './bind-computed.ts'
 import type { Bound } from './bound.ts'
 import { findAttribute, findClass, hint, resolveAttribute, unknownAttribute } from './class-names.ts'
 import { asReal, coerced } from './coercion.ts'
-import { type Binder, contextScope, namesOf, type Outer, type Scope } from './scope.ts'
+import { type Binder, contextScope, type Outer, type Scope, withoutContext } from './scope.ts'
 
 /** Resolves a bare name in the nearest context that has it. */
 export function bindName(expression: NameExpression, scope: Scope, binder: Binder): Bound {
@@ -101,7 +101,7 @@ export function linksOfExists(statement: Statement, scope: Scope, binder: Binder
   // Access predicates may hide linked objects from the caller.
   if (binder.catalog.predicatesOf !== undefined) return undefined
   const { root, path } = pathWritten(source.className)
-  const rows = namesOf(scope)
+  const rows = withoutContext(scope)
   if (path.kind !== 'member' || rows?.names.has(root) !== true) return undefined
   const links = binder.bind(path, rows)
   if (links.kind !== 'attribute' || links.attribute.linkStorage === undefined) return undefined
@@ -303,7 +303,9 @@ function adviceOnField({ kind, type, start, end }: Bound, name: string, { text }
     return hint(name, names)
   }
   // Rows of a one-column variable are its values; rows of a nested statement are records.
-  return kind === 'slot' && isScalar(type) ? `: ${excerpt(text, { start, end })} is the value of the row itself` : ''
+  return kind === 'slot' && isScalarType(type)
+    ? `: ${excerpt(text, { start, end })} is the value of the row itself`
+    : ''
 }
 
 /** The member of every element: a list stays a list, anything else becomes a sequence. */

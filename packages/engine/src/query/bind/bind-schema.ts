@@ -1,6 +1,6 @@
 /** Binds UPDATE SCHEMA and CREATE INDEX to schema commands (docs/query-language.md, Schema and indexes). */
 
-import { AshlarError, unreachable } from '../../errors.ts'
+import { AshlarError, truncateForMessage, unreachable } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type {
   AlterAttributes,
@@ -18,7 +18,7 @@ import { wrongForm } from '../../types/definition-fields.ts'
 import { logicalTypes, typeAliases } from '../../types/index.ts'
 import { fieldForms, type TypeDefinition, type TypeField } from '../../types/type-definition.ts'
 import type {
-  Alteration,
+  AlterClause,
   AttributeDeclaration,
   CheckDeclaration,
   CreateIndexStatement,
@@ -29,7 +29,7 @@ import type {
   TypeExpression,
   TypeSetting,
 } from '../language/ast.ts'
-import { placed, truncateForMessage } from '../language/query-error.ts'
+import { placed } from '../language/query-error.ts'
 import { parseListOfValues } from '../parse/parse.ts'
 import { attributePropertyNamed } from '../parse/parse-property.ts'
 import { wordOfType } from '../values/value-type.ts'
@@ -211,11 +211,11 @@ export function bindCreateIndex(statement: CreateIndexStatement, binder: Binder)
 }
 
 /** The alterations of one kind, in source order. */
-export function alterationsOf<K extends Alteration['kind']>(
+export function alterationsOf<K extends AlterClause['kind']>(
   { alterations }: AlterClassChange,
   kind: K,
-): Extract<Alteration, { kind: K }>[] {
-  return alterations.filter((one): one is Extract<Alteration, { kind: K }> => one.kind === kind)
+): Extract<AlterClause, { kind: K }>[] {
+  return alterations.filter((one): one is Extract<AlterClause, { kind: K }> => one.kind === kind)
 }
 
 export function addedAttributes(change: AlterClassChange): AttributeDeclaration[] {

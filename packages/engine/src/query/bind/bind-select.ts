@@ -28,7 +28,7 @@ import {
   type BoundSource,
   type BoundWindow,
   isConstant,
-  partsOf,
+  operandsOf,
 } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 import { resolveReferenceable } from './class-names.ts'
@@ -214,7 +214,7 @@ function bindHaving(expression: Expression, scope: Scope, binder: Binder): Bound
 }
 
 function hasWindow(bound: Bound): boolean {
-  return bound.kind === 'window' || partsOf(bound).some(hasWindow)
+  return bound.kind === 'window' || operandsOf(bound).some(hasWindow)
 }
 
 export function bindOrder(

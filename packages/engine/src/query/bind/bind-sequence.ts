@@ -1,7 +1,7 @@
 /** NEXT, which draws a number of a sequence (docs/query-language.md, Sequences). */
+import { truncateForMessage } from '../../errors.ts'
 import { requireDatabaseRight } from '../../schema/sequence-definition.ts'
 import type { CallExpression } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
 import { integerType } from '../values/value-type.ts'
 import type { Bound } from './bound.ts'
 import { hint } from './class-names.ts'

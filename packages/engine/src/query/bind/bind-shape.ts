@@ -1,8 +1,8 @@
 /** Shapes: the output form of objects in a column (docs/query-language.md, Shapes). */
+import { truncateForMessage } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { withSubclasses } from '../../schema/class-set.ts'
 import type { LimitClause, Projection, ShapeExpression } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
 import {
   aTypeName,
   type EmbeddedType,
@@ -17,7 +17,7 @@ import {
 import { bindOrderItem } from './bind-keys.ts'
 import { bindLimit, bindProjection, bindWhere, refuseSameNames } from './bind-select.ts'
 import type { Bound } from './bound.ts'
-import { type Binder, contextScope, namesOf, type Scope } from './scope.ts'
+import { type Binder, contextScope, type Scope, withoutContext } from './scope.ts'
 
 /** Throws QueryError for values that are neither objects nor collections of them. */
 export function bindShape(expression: ShapeExpression, scope: Scope, binder: Binder): Bound {
@@ -26,7 +26,7 @@ export function bindShape(expression: ShapeExpression, scope: Scope, binder: Bin
   const element = elementTypeOf(object, expression, binder)
   if (object.type.kind !== 'collection') refuseClauses(expression, object.type, binder)
   const slot = object.kind === 'self' ? object.slot : binder.newSlot()
-  const inner = contextScope(slot, element, namesOf(scope))
+  const inner = contextScope(slot, element, withoutContext(scope))
   const fields = entries.map((entry) => bindProjection(entry, inner, binder))
   refuseSameNames(fields, entries, binder, false)
   if (hasWildcard) refuseNamesOf(element, entries, binder)

@@ -1,6 +1,6 @@
 /** The rows of several statements as one list (docs/query-language.md, UNION). */
+import { truncateForMessage } from '../../errors.ts'
 import type { MatchStatement, SelectStatement, UnionExpression } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
 import { aTypeName, type CollectionType, isReference, type ValueType } from '../values/value-type.ts'
 import type { Bound } from './bound.ts'

@@ -1,5 +1,6 @@
 /** Literals of lists, maps, intervals and embedded objects; casts and new objects. */
 
+import { truncateForMessage } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import { castFor, castTarget, castTypes, mayBeClass } from '../functions/cast.ts'
@@ -15,7 +16,6 @@ import type {
   StructureExpression,
   TypeExpression,
 } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
 import { jsonOfSingle } from '../values/json-of.ts'
 import { commonType } from '../values/type-rules.ts'
 import {
@@ -43,11 +43,11 @@ import { hintOfType } from './synonyms.ts'
 
 export function bindElements(expression: ElementsExpression, scope: Scope, binder: Binder): Bound {
   const bound = expression.elements.map((element) => binder.bind(element, scope))
-  return listOf(bound, expression, binder, expression.form)
+  return bindList(bound, expression, binder, expression.form)
 }
 
 /** Throws QueryError if the values have no common type. */
-export function listOf(
+export function bindList(
   values: readonly Bound[],
   { start, end }: Span,
   binder: Binder,

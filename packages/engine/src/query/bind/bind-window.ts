@@ -1,6 +1,6 @@
 /** Window functions: a value for each row computed from related rows (docs/query-language.md, Window functions). */
+import { truncateForMessage } from '../../errors.ts'
 import type { Expression, WindowExpression } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
 import { aTypeName, integerType, isMany, type ValueType } from '../values/value-type.ts'
 import { aggregateNames, aggregateType, bindFraction, checkedOperand, windowNames } from './bind-call.ts'

@@ -296,7 +296,7 @@ export interface BoundClauses {
 
 /** Whether the value may change without a write, by time or chance. */
 export function isUnsteady(bound: Bound): boolean {
-  return isTimeOrChance(bound) || partsOf(bound).some(isUnsteady)
+  return isTimeOrChance(bound) || operandsOf(bound).some(isUnsteady)
 }
 
 /** Ignores the parts of the expression. */
@@ -305,7 +305,7 @@ export function isTimeOrChance(bound: Bound): boolean {
 }
 
 /** The parts of an expression, one level down. */
-export function partsOf(bound: Bound): readonly Bound[] {
+export function operandsOf(bound: Bound): readonly Bound[] {
   switch (bound.kind) {
     case 'constant':
     case 'variable':
@@ -431,7 +431,7 @@ function constancy(bound: Bound): number {
       return 0
   }
   if (bound.kind === 'call' && bound.isVolatile) return ~0
-  const parts = partsOf(bound)
+  const parts = operandsOf(bound)
   if (parts.length === 0) return 0
   const cached = constancies.get(bound)
   if (cached !== undefined) return cached

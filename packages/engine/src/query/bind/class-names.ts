@@ -1,10 +1,9 @@
 /** Resolves the names of classes and attributes (docs/query-language.md, Values). */
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, truncateForMessage } from '../../errors.ts'
 import type { SchemaClass, StatementAction } from '../../schema/catalog.ts'
 import { didYouMean, listOfNames, simpleNameOf } from '../../schema/names.ts'
 import { isRootClass, rootClassName } from '../../schema/root-class.ts'
 import type { QualifiedName, Span } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
 import type { BoundAttribute } from './bound.ts'
 import type { Binder } from './scope.ts'
 

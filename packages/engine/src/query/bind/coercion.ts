@@ -5,8 +5,8 @@ import { isLifted } from '../parse/lift-literals.ts'
 import { arithmeticFor } from '../values/arithmetic.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
 import { jsonOfParameter, jsonOfSingle } from '../values/json-of.ts'
-import { plainNumber } from '../values/scalars/numbers.ts'
-import type { Convert } from '../values/scalars/scalar-kind.ts'
+import { normalizeNumber } from '../values/scalars/numbers.ts'
+import type { ConvertScalar } from '../values/scalars/scalar-kind.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import {
   aTypeName,
@@ -16,7 +16,7 @@ import {
   isMany,
   isNumeric,
   isReference,
-  isScalar,
+  isScalarType,
   isText,
   isWritten,
   jsonType,
@@ -81,7 +81,7 @@ interface Subject {
 }
 
 /** The conversion of values that are not null; undefined if none is needed or possible. */
-function conversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
+function conversion(from: ValueType, type: ValueType, subject: Subject): ConvertScalar | undefined {
   if (type.kind === 'json') return jsonConversion(from, subject)
   if (from.kind === 'collection' && type.kind === 'collection') {
     const convert = conversion(from.element, type.element, subject)
@@ -94,7 +94,7 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
 }
 
 /** For single values, for parameters of any type, and for records, which parameters may contain. */
-function jsonConversion(from: ValueType, subject: Subject): Convert | undefined {
+function jsonConversion(from: ValueType, subject: Subject): ConvertScalar | undefined {
   const { bound, binder } = subject
   const mayBeComposite = bound.kind === 'variable' || from.kind === 'record'
   const parameterConvert = mayBeComposite ? jsonOfParameter(from, binder.catalog) : undefined
@@ -103,9 +103,9 @@ function jsonConversion(from: ValueType, subject: Subject): Convert | undefined 
 }
 
 /** The conversion of values that are constant before the rows. */
-function constantConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
+function constantConversion(from: ValueType, type: ValueType, subject: Subject): ConvertScalar | undefined {
   if (from.kind === 'string' && type.kind !== 'string' && canBeText(type)) {
-    const convert: Convert = (value) =>
+    const convert: ConvertScalar = (value) =>
       toClientError(subject, () => valueOfText(type, value as string, subject.binder.textFormats))
     // An invalid literal is reported at binding, whether or not there are rows.
     const { bound, binder } = subject
@@ -133,7 +133,7 @@ function writtenJson({ bound, binder, what }: Subject): Bound | undefined {
   if (bound.kind === 'convert' && isWritten(bound.operand.type)) return coerced(bound.operand, jsonType, binder, what)
   if (bound.kind !== 'constant' || bound.digits === undefined) return undefined
   const { digits, start, end } = bound
-  return { kind: 'constant', value: plainNumber(digits), type: jsonType, start, end }
+  return { kind: 'constant', value: normalizeNumber(digits), type: jsonType, start, end }
 }
 
 /** The exact value of a number written in the statement or its parameters, or computed from such numbers. */
@@ -188,8 +188,8 @@ function writtenElements({ bound, binder, what }: Subject, type: ValueType): Bou
 }
 
 /** Conversions between dates and datetimes. */
-function kindConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
-  if (!isScalar(from) || !isScalar(type)) return undefined
+function kindConversion(from: ValueType, type: ValueType, subject: Subject): ConvertScalar | undefined {
+  if (!isScalarType(from) || !isScalarType(type)) return undefined
   const convert = scalarKinds[type.kind].coerceFrom[from.kind]
   return convert && ((value) => toClientError(subject, () => convert(value)))
 }

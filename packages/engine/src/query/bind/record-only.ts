@@ -1,10 +1,10 @@
 /** Finds expressions that need only the record of the current object. */
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
-import { type Bound, partsOf } from './bound.ts'
+import { type Bound, operandsOf } from './bound.ts'
 
 /** Whether the value depends on other objects. */
 export function followsReferences(bound: Bound): boolean {
-  return !isRecordOnly(bound) || bound.kind === 'self' || partsOf(bound).some(followsReferences)
+  return !isRecordOnly(bound) || bound.kind === 'self' || operandsOf(bound).some(followsReferences)
 }
 
 /** Cached because parts are tested as well as the whole, which would otherwise be repeated from every depth. */
@@ -12,7 +12,7 @@ const cache = new WeakMap<Bound, boolean>()
 
 /** Whether only the record of the current object has to be read. */
 export function isRecordOnly(bound: Bound): boolean {
-  if (partsOf(bound).length === 0) return computeIsOfRecord(bound)
+  if (operandsOf(bound).length === 0) return computeIsOfRecord(bound)
   let result = cache.get(bound)
   if (result === undefined) {
     result = computeIsOfRecord(bound)
@@ -22,7 +22,7 @@ export function isRecordOnly(bound: Bound): boolean {
 }
 
 function computeIsOfRecord(bound: Bound): boolean {
-  return isRecordOnlyItself(bound) && partsOf(bound).every(isRecordOnly)
+  return isRecordOnlyItself(bound) && operandsOf(bound).every(isRecordOnly)
 }
 
 /** Whether the expression reads nothing except the record and what its parts read. */

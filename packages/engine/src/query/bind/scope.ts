@@ -7,7 +7,7 @@ import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Alias, Expression, Span, Statement } from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
 import { queryError } from '../language/query-error.ts'
-import type { Convert } from '../values/scalars/scalar-kind.ts'
+import type { ConvertScalar } from '../values/scalars/scalar-kind.ts'
 import type { TextFormats } from '../values/text-format.ts'
 import { booleanType, isReference, typeOfSpec, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAggregate, BoundAttribute, BoundWindow } from './bound.ts'
@@ -57,15 +57,15 @@ export function sourceScope(slot: number, type: ValueType, alias: Alias | undefi
 }
 
 /** The names of the scopes, without unqualified attributes. */
-export function namesOf(scope: Scope | undefined): Scope | undefined {
+export function withoutContext(scope: Scope | undefined): Scope | undefined {
   if (scope === undefined) return undefined
-  const outer = namesOf(scope.outer)
+  const outer = withoutContext(scope.outer)
   return scope.names.size === 0 ? outer : { outer, context: undefined, names: scope.names, aggregates: undefined }
 }
 
 export interface VariableTypes {
   /** Restricts the plan to values of the variable that can be converted. Throws what `convert` throws for the current value. */
-  requireConvertible(name: string, convert: Convert): void
+  requireConvertible(name: string, convert: ConvertScalar): void
   get(name: string): ValueType | undefined
   has(name: string): boolean
   keys(): Iterable<string>
@@ -189,7 +189,7 @@ export class Binder {
   }
 
   private around(scope: Scope, isExists: boolean): Outer {
-    return { scope: namesOf(scope) ?? emptyScope, binder: this, isExists, lookedUp: new Set() }
+    return { scope: withoutContext(scope) ?? emptyScope, binder: this, isExists, lookedUp: new Set() }
   }
 
   private bindOnce(statement: Statement, scope: Scope, outer: Outer): NestedBinding {

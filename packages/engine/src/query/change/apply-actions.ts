@@ -32,7 +32,7 @@ import {
   removeElement,
   setElements,
 } from './changed-elements.ts'
-import { ElementEdits, pathOf } from './element-edits.ts'
+import { attributesOfTarget, ElementEdits } from './element-edits.ts'
 import type { ActionPlan, TargetPlan } from './plan-change.ts'
 
 /** `evaluated`: the evaluated operands of each action. */
@@ -47,7 +47,11 @@ export async function applyActions(
     try {
       await applyAction(changeContext, edits, action, evaluated[i] as ActionValues)
     } catch (error) {
-      throw placed(changeContext.text, target.span, errorOfAttribute(error, target.attribute.cls.name, pathOf(target)))
+      throw placed(
+        changeContext.text,
+        target.span,
+        errorOfAttribute(error, target.attribute.cls.name, attributesOfTarget(target)),
+      )
     }
   }
   await edits.apply()
@@ -71,7 +75,9 @@ async function applyAction(
     const found = changeFor(edits, action, values.elements, operand, state, unit)
     const change = found instanceof Promise ? await found : found
     if (change !== undefined) {
-      await applyChanges(unit, state, [changeAt(unit.commandFormatOf(state), pathOf(action.target), change)])
+      await applyChanges(unit, state, [
+        changeAt(unit.commandFormatOf(state), attributesOfTarget(action.target), change),
+      ])
     }
   }
 }
@@ -100,7 +106,7 @@ function changeFor(
       return setElements(action, { edits, choice, operand, state, unit })
     case 'clear':
       if (choice !== undefined) return clearElements(target, { edits, choice, operand, state, unit })
-      return { kind: 'set', value: creationValue(formatAt(unit.commandFormatOf(state), pathOf(target))) }
+      return { kind: 'set', value: creationValue(formatAt(unit.commandFormatOf(state), attributesOfTarget(target))) }
     case 'add':
     case 'remove': {
       if (choice !== undefined) return changeWithin(action, { edits, choice, operand, state, unit })
@@ -165,7 +171,7 @@ function acceptedOperand({ unit }: ChangeContext, action: ActionPlan, evaluated:
 /** The format of the target attribute, perhaps within elements, or of the collection whose elements are selected. */
 function targetFormat({ commandFormats }: UnitOfWork, target: TargetPlan): AttributeFormat {
   const within = fieldsWithin(target, commandFormats).at(-1)
-  return within ?? formatAt(commandFormats.byNumber(target.attribute.cls.number), pathOf(target))
+  return within ?? formatAt(commandFormats.byNumber(target.attribute.cls.number), attributesOfTarget(target))
 }
 
 /** In a set whose elements are selected, a null reference may be assigned: it removes the element. */

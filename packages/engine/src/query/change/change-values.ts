@@ -16,7 +16,7 @@ import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import { NewObject } from '../evaluate/new-object.ts'
 import type { Span } from '../language/ast.ts'
 import { atPlace } from '../language/query-error.ts'
-import { scalarCodec } from '../values/scalars/scalar-kinds.ts'
+import { widestCodec } from '../values/scalars/scalar-kinds.ts'
 import { toJson } from '../values/value-json.ts'
 import { isMany, type ScalarType, type ValueType } from '../values/value-type.ts'
 
@@ -66,7 +66,7 @@ function widened(type: ValueType, value: unknown): unknown {
     return (value as readonly unknown[]).map((element) => widened(type.element, element))
   }
   if (value instanceof Decimal) return decimalToJsonNumber(value)
-  return isSingle(type) && Number.isFinite(value) ? scalarCodec(type).toJson(value) : value
+  return isSingle(type) && Number.isFinite(value) ? widestCodec(type).toJson(value) : value
 }
 
 function isSingle(type: ValueType): type is ScalarType {

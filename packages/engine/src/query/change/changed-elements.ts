@@ -10,10 +10,10 @@ import type { MapPair } from '../../types/map.ts'
 import { noOid } from '../../types/oid.ts'
 import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import type { ObjectState } from '../../write/working-set.ts'
-import { scalarCodec } from '../values/scalars/scalar-kinds.ts'
-import { isMany, isReference, isScalar } from '../values/value-type.ts'
+import { widestCodec } from '../values/scalars/scalar-kinds.ts'
+import { isMany, isReference, isScalarType } from '../values/value-type.ts'
 import type { ElementChoice } from './action-values.ts'
-import { type EditedCollection, type ElementEdits, isPaired, pathOf } from './element-edits.ts'
+import { attributesOfTarget, type EditedCollection, type ElementEdits, isPaired } from './element-edits.ts'
 import type { ActionPlan, TargetPlan } from './plan-change.ts'
 
 /** The operand of an action: evaluated once for all objects and elements, and only if it is used. */
@@ -35,7 +35,7 @@ export async function setElements(
 ): Promise<ValueChange | undefined> {
   if (choice.kind === 'none') return undefined
   if (choice.kind === 'key')
-    return keyChange(formatAt(unit.commandFormatOf(state), pathOf(target)), choice.key, await operand())
+    return keyChange(formatAt(unit.commandFormatOf(state), attributesOfTarget(target)), choice.key, await operand())
   const collection = await collectionOf(edits, target, state)
   if (isSpread) {
     assert(choice.kind === 'slice', 'a range is replaced')
@@ -55,7 +55,7 @@ export async function clearElements(
   { edits, choice, state, unit }: ElementsChange,
 ): Promise<ValueChange | undefined> {
   if (choice.kind === 'none') return undefined
-  const format = formatAt(unit.commandFormatOf(state), pathOf(target))
+  const format = formatAt(unit.commandFormatOf(state), attributesOfTarget(target))
   if (choice.kind === 'key') return choice.hasKey ? keyChange(format, choice.key, noOid) : undefined
   const collection = await collectionOf(edits, target, state)
   const places = collection.places(choice)
@@ -156,6 +156,6 @@ function clearedElement(
   const element = isMany(type) ? type.element : type
   if (isReference(element)) return noOid
   if (element.kind === 'embedded') return formats.byNumber(element.cls.number).defaultValues().values
-  assert(isScalar(element), 'elements are scalars, references or embedded objects')
-  return (codec.accept([scalarCodec(element).defaultValue]) as readonly unknown[])[0]
+  assert(isScalarType(element), 'elements are scalars, references or embedded objects')
+  return (codec.accept([widestCodec(element).defaultValue]) as readonly unknown[])[0]
 }

@@ -29,7 +29,7 @@ export class ElementEdits {
       collection = new EditedCollection(
         target,
         state,
-        formatAt(this.changeContext.unit.commandFormatOf(state), pathOf(target)),
+        formatAt(this.changeContext.unit.commandFormatOf(state), attributesOfTarget(target)),
         await presentElements(this.changeContext, target, state),
       )
       this.collections.set(key, collection)
@@ -43,7 +43,7 @@ export class ElementEdits {
     for (const collection of this.collections.values()) {
       const { target, state } = collection
       if (!collection.isChanged) continue
-      const path = pathOf(target)
+      const path = attributesOfTarget(target)
       await atPlace(
         text,
         () => target.span,
@@ -58,7 +58,7 @@ export class ElementEdits {
 }
 
 /** The attributes that lead to the collection or target. */
-export function pathOf({ attribute, inner }: TargetPlan): readonly TargetPlan['attribute'][] {
+export function attributesOfTarget({ attribute, inner }: TargetPlan): readonly TargetPlan['attribute'][] {
   return [attribute, ...inner]
 }
 

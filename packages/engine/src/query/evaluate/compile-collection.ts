@@ -6,7 +6,7 @@ import { isNullOf } from '../values/compare.ts'
 import { isLong } from '../values/type-rules.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { accumulatorsOf } from './aggregate.ts'
-import { compileLinkCount, compileLinkEnd, endWith } from './compile-links.ts'
+import { compileLinkCount, compileLinkEnd, linkEndOfSlice } from './compile-links.ts'
 import { compileLoop, valueSteps } from './compile-loop.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
@@ -184,7 +184,7 @@ function compileSlice(bound: Extract<Bound, { kind: 'slice' }>, compiler: Expres
     const bounds = [from?.(evaluation), to?.(evaluation)]
     if (bounds.includes(null)) return null
     const [first, last] = bounds.map((value) => (value === undefined ? undefined : Number(value)))
-    const end = linksAt && endWith(first, last)
+    const end = linksAt && linkEndOfSlice(first, last)
     const list = end === undefined ? collection(evaluation) : linksAt?.(evaluation, end)
     if (list === null) return null
     const values = (list as readonly unknown[]).slice(first, last)

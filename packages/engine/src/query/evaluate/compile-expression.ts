@@ -5,7 +5,7 @@ import type { RecordFormats } from '../../records/record-formats.ts'
 import type { ClassAttribute } from '../../schema/catalog.ts'
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { Oid } from '../../types/oid.ts'
-import { type Bound, type BoundAttribute, isConstant, partsOf } from '../bind/bound.ts'
+import { type Bound, type BoundAttribute, isConstant, operandsOf } from '../bind/bound.ts'
 import type { TextRoom } from '../functions/function-definition.ts'
 import { canSearchInOneStep, searchBytes, searchYielding } from '../functions/long-texts.ts'
 import { LongWork, type Work } from '../functions/work.ts'
@@ -90,7 +90,7 @@ const plainKinds: readonly Bound['kind'][] = ['constant', 'variable', 'now', 'us
 
 /** Whether it contains a part that is constant within a row, but differs between rows. */
 function variesByRow(bound: Bound): boolean {
-  return bound.kind === 'given' || partsOf(bound).some(variesByRow)
+  return bound.kind === 'given' || operandsOf(bound).some(variesByRow)
 }
 
 function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compiler): Evaluate {

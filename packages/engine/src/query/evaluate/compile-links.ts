@@ -51,7 +51,7 @@ export function compileLinkEnd(
 }
 
 /** The end of a collection that contains what `Array.slice` returns; undefined where it is at neither end. */
-export function endWith(from: number | undefined, to: number | undefined): LinkEnd | undefined {
+export function linkEndOfSlice(from: number | undefined, to: number | undefined): LinkEnd | undefined {
   if (to !== undefined && to >= 0 && (from ?? 0) >= 0) return { isLast: false, max: to }
   if (to === undefined && from !== undefined && from < 0) return { isLast: true, max: -from }
   return undefined

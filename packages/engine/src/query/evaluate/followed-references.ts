@@ -38,16 +38,16 @@ function addPath(object: Bound, slot: number, found: Found[]): Found[] | undefin
 }
 
 /** An object, and the references to follow from it. */
-export interface Following {
+export interface FollowedObject {
   readonly view: ObjectView
   readonly references: readonly FollowedReference[]
 }
 
 /** Requests the objects that it refers to, and appends to `deferred` the requests to repeat after the fetch. False where nothing is missing. */
 export function requestFollowed(
-  { view, references }: Following,
+  { view, references }: FollowedObject,
   reader: Pick<ObjectReader, 'request'>,
-  deferred: Following[],
+  deferred: FollowedObject[],
 ): boolean {
   let isIncomplete = false
   for (const reference of references) {

@@ -1,8 +1,8 @@
 /** Compiles `v IN` a long constant list as a hash lookup. */
 import { isLongText, textDigest } from '../../bytes/text-digest.ts'
-import { Decimal, plainText } from '../../types/decimal-number.ts'
+import { canonicalDecimal, Decimal } from '../../types/decimal-number.ts'
 import { type Bound, isConstant } from '../bind/bound.ts'
-import { isMany, isReference, isScalar, type ValueType } from '../values/value-type.ts'
+import { isMany, isReference, isScalarType, type ValueType } from '../values/value-type.ts'
 import { toInteger } from '../values/whole-number.ts'
 import { elementsIn } from './element-slot.ts'
 import type { EvaluationContext } from './evaluation-context.ts'
@@ -27,7 +27,7 @@ const noMembers: Members = { set: undefined, hasNull: false }
 export function canBeSet({ mode, test, collection }: Quantifier): boolean {
   if (mode !== 'any' || test.kind !== 'equal' || !isConstant(collection) || !isMany(collection.type)) return false
   const { element } = collection.type
-  if (!isScalar(element) && !isReference(element)) return false
+  if (!isScalarType(element) && !isReference(element)) return false
   const kinds = [element.kind, test.value.type.kind]
   return kinds[0] === kinds[1] || identicalKinds.some((alike) => kinds.every((kind) => alike.includes(kind)))
 }
@@ -90,7 +90,9 @@ function identity(value: unknown): unknown {
 
 /** A whole number is the same as an integer. */
 function decimalIdentity(value: Decimal): unknown {
-  return value.isInteger ? identity(toInteger(BigInt(plainText(value))) ?? BigInt(plainText(value))) : plainText(value)
+  return value.isInteger
+    ? identity(toInteger(BigInt(canonicalDecimal(value))) ?? BigInt(canonicalDecimal(value)))
+    : canonicalDecimal(value)
 }
 
 /** Prefix of digests that replace long texts; it is doubled in texts that begin with it. */

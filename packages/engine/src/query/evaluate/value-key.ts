@@ -4,7 +4,7 @@ import { unreachable } from '../../errors.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import { referenceKey } from '../../types/reference.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
-import { isScalar, type ScalarType, type ValueType } from '../values/value-type.ts'
+import { isScalarType, type ScalarType, type ValueType } from '../values/value-type.ts'
 
 /** Appends a value of one type to a key; null and NaN share a key that sorts after all other values. */
 export type WriteKey = (value: unknown, writer: KeyWriter) => void
@@ -29,7 +29,7 @@ export function groupKey(writers: readonly WriteKey[], values: readonly unknown[
 
 /** Scalars are encoded as in an index, types that cannot be indexed as text. The null reference counts as null. */
 export function keyWriter(type: ValueType): WriteKey {
-  const write = isScalar(type) ? scalarKinds[type.kind].writeKey : writerOf(type)
+  const write = isScalarType(type) ? scalarKinds[type.kind].writeKey : writerOf(type)
   return (value, to) => {
     if (value === null || value === undefined || Number.isNaN(value)) to.null()
     else write(value, to)

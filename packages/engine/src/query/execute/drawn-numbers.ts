@@ -1,10 +1,8 @@
 /** The numbers of sequences that the rows of a statement ask for: drawn for many rows at a time, and given to them in their order. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
+import type { DrawNumbers } from '../../write/object-expressions.ts'
 import { type NumberReader, needsFetch } from '../evaluate/evaluation-context.ts'
 import { elementBytes } from '../evaluate/value-bytes.ts'
-
-/** Throws SequenceNotFound, SequenceExhausted. */
-export type DrawNumbers = (sequence: string, count: number) => Promise<readonly bigint[]>
 
 /** Of one sequence. */
 interface Stock {

@@ -14,7 +14,7 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import type { RowChunk } from '../query-request.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import { writeValue } from '../values/value-json.ts'
-import { isScalar, type ValueType } from '../values/value-type.ts'
+import { isScalarType, type ValueType } from '../values/value-type.ts'
 import { newline, rowBy } from './row-chunk.ts'
 
 export const chunkBytesMin = 32_768
@@ -121,7 +121,7 @@ export type WriteResult = (json: JsonWriter, value: unknown, context: StatementC
 
 /** `writeResult` for one type: the dispatch on the type is done once for all rows. */
 export function resultWriter(type: ValueType): WriteResult {
-  if (!isScalar(type)) return (json, value, context) => writeResult(json, type, value, context)
+  if (!isScalarType(type)) return (json, value, context) => writeResult(json, type, value, context)
   const { writeJson } = scalarKinds[type.kind]
   return (json, value) => {
     if (value === null || value === undefined) json.ascii('null')

@@ -10,7 +10,7 @@ export interface ExplainNode {
   /** An index that would help, if the counts confirm it. */
   hint?: IndexHint
   /** The access paths that were considered. */
-  candidates?: readonly Candidate[]
+  candidates?: readonly ConsideredPath[]
   /** Objects, index entries or edges that were examined. For operators that only consume rows: the rows of their inputs. */
   examined: number
   returned: number
@@ -49,7 +49,7 @@ export interface Measures {
 }
 
 /** An access path that was considered. */
-export interface Candidate {
+export interface ConsideredPath {
   readonly plan: ExplainNode
   /** Undefined where another path was chosen before this one was estimated, or where it depends on run-time values. */
   readonly estimated: number | undefined
@@ -161,7 +161,7 @@ function roundedMs(ms: number): number {
   return Math.round(ms * 1_000) / 1_000
 }
 
-function describeCandidate({ plan, estimated, isAtLeast, isChosen }: Candidate): Record<string, unknown> {
+function describeCandidate({ plan, estimated, isAtLeast, isChosen }: ConsideredPath): Record<string, unknown> {
   return {
     ...describePlan(plan, false),
     ...(estimated === undefined ? {} : { estimatedRows: estimated }),

@@ -8,12 +8,12 @@ import { ValueError } from '../../types/logical-type.ts'
 import type { TypeExpression } from '../language/ast.ts'
 import { valueOfText } from '../values/coerce.ts'
 import { castToDigits } from '../values/scalars/decimals.ts'
-import type { Convert } from '../values/scalars/scalar-kind.ts'
+import type { ConvertScalar } from '../values/scalars/scalar-kind.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import type { TextFormats } from '../values/text-format.ts'
 import {
   isReference,
-  isScalar,
+  isScalarType,
   isText,
   type ScalarKind,
   type ScalarType,
@@ -64,15 +64,15 @@ export function mayBeClass({ name }: TypeExpression): boolean {
 export const castTypes: readonly string[] = [...kindOfWord.keys()].map((word) => wordOfType(word))
 
 /** Undefined where the conversion does not exist. */
-export function castFor(from: ValueType, to: ScalarType, formats: TextFormats): Convert | undefined {
+export function castFor(from: ValueType, to: ScalarType, formats: TextFormats): ConvertScalar | undefined {
   const convert = conversion(from, to, formats)
   if (convert === undefined) return undefined
   if (to.digits !== undefined) return decimalConversion(from, to.digits, convert)
   return to.isSingle === true ? (value) => single(convert(value)) : convert
 }
 
-function conversion(from: ValueType, to: ScalarType, formats: TextFormats): Convert | undefined {
-  const convert = isScalar(from)
+function conversion(from: ValueType, to: ScalarType, formats: TextFormats): ConvertScalar | undefined {
+  const convert = isScalarType(from)
     ? (scalarKinds[to.kind].castFrom[from.kind] ?? scalarKinds[from.kind].castTo[to.kind])
     : undefined
   if (convert !== undefined) return convert
@@ -82,7 +82,11 @@ function conversion(from: ValueType, to: ScalarType, formats: TextFormats): Conv
 }
 
 /** Digits behind the point that are too many are cut, as they are where an attribute changes its type; a text with such digits is no such value. */
-function decimalConversion(from: ValueType, digits: NonNullable<ScalarType['digits']>, convert: Convert): Convert {
+function decimalConversion(
+  from: ValueType,
+  digits: NonNullable<ScalarType['digits']>,
+  convert: ConvertScalar,
+): ConvertScalar {
   const fit = castToDigits(digits)
   return (value) => {
     const converted = convert(value) as Decimal | null
@@ -101,9 +105,9 @@ function single(value: unknown): unknown {
   return value === null ? null : Math.fround(value as number)
 }
 
-function toText(from: ValueType): Convert | undefined {
+function toText(from: ValueType): ConvertScalar | undefined {
   if (isReference(from)) return (value) => value
-  return isScalar(from) ? (value) => scalarKinds[from.kind].toText(value, from) : undefined
+  return isScalarType(from) ? (value) => scalarKinds[from.kind].toText(value, from) : undefined
 }
 
 function fromText(text: string, to: ScalarType, formats: TextFormats): unknown {

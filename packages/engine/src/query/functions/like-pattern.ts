@@ -1,7 +1,7 @@
 /** LIKE patterns: `%` matches any text, `_` any character, `\` escapes the next one. Linear in the length of the text. */
 import { foldCase } from './fold-case.ts'
 import { textPerStep } from './long-texts.ts'
-import type { Pieces } from './work.ts'
+import type { StepwiseResult } from './work.ts'
 
 const patternCharactersMax = 1_000
 
@@ -33,7 +33,7 @@ export class LikePattern {
   }
 
   /** Whether the pattern matches the whole text. */
-  *test(text: string): Pieces {
+  *test(text: string): StepwiseResult {
     const [first, last] = [this.segments[0] as Segment, this.segments.at(-1) as Segment]
     const from = this.endOf(text, first, 0)
     if (from < 0) return false

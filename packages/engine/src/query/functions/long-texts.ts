@@ -1,5 +1,5 @@
 /** Character counts and substring searches in long strings, in linear time. */
-import type { Pieces } from './work.ts'
+import type { StepwiseResult } from './work.ts'
 
 /** Characters processed between two charges of work steps: less than a millisecond. */
 export const textPerStep = 65_536
@@ -44,7 +44,7 @@ export function searchBytes(part: string): number {
   return part.length > plainPartMax ? part.length * Int32Array.BYTES_PER_ELEMENT : 0
 }
 
-export function searchYielding(text: string, part: string): Pieces {
+export function searchYielding(text: string, part: string): StepwiseResult {
   return part.length > plainPartMax ? linearSearch(text, part) : plainSearch(text, part)
 }
 
@@ -105,7 +105,7 @@ function* linearOccurrences(
   }
 }
 
-function* plainSearch(text: string, part: string): Pieces {
+function* plainSearch(text: string, part: string): StepwiseResult {
   const starts = Math.ceil(comparedPerStep / part.length)
   for (let at = 0; at < text.length; at += starts) {
     if (text.slice(at, at + starts + part.length - 1).includes(part)) return true
@@ -115,7 +115,7 @@ function* plainSearch(text: string, part: string): Pieces {
 }
 
 /** Knuth-Morris-Pratt: after a mismatch, continues with the longest prefix of the part that still matches. */
-function* linearSearch(text: string, part: string): Pieces {
+function* linearSearch(text: string, part: string): StepwiseResult {
   const borders = yield* bordersOf(part)
   let fitting = 0
   for (let at = 0; at < text.length; at++) {

@@ -1,7 +1,7 @@
 /** TRIM, REPLACE and SPLIT for strings of any length, in interruptible pieces. */
 import type { TextRoom } from './function-definition.ts'
 import { eachOccurrence } from './long-texts.ts'
-import type { Pieces } from './work.ts'
+import type { StepwiseResult } from './work.ts'
 
 /** Removes the characters at both ends; white space by default. */
 export function trim(text: string, characters: string | undefined): string {
@@ -46,7 +46,7 @@ function codePointBefore(text: string, to: number, from: number): number {
 }
 
 /** Replaces all occurrences from left to right. The length of the result is reserved before it is created. */
-export function* replaceYielding(text: string, part: string, other: string, room: TextRoom): Pieces {
+export function* replaceYielding(text: string, part: string, other: string, room: TextRoom): StepwiseResult {
   let count = 0
   yield* eachOccurrence(text, part, countedSteps, () => {
     count++
@@ -73,7 +73,7 @@ const [countedSteps, replacedSteps, splitSteps] = [2, 10, 50]
 const partsOfPiece = 4_096
 
 /** Parts between the separators, including empty ones. */
-export function* splitYielding(text: string, separator: string, room: TextRoom): Pieces {
+export function* splitYielding(text: string, separator: string, room: TextRoom): StepwiseResult {
   const parts: string[] = []
   let from = 0
   const add = (to: number): void => {

@@ -39,12 +39,12 @@ export class Work {
 
 /** Work on long values that the caller runs in pieces. */
 export class LongWork {
-  readonly pieces: Pieces
+  readonly pieces: StepwiseResult
 
-  constructor(pieces: Pieces) {
+  constructor(pieces: StepwiseResult) {
     this.pieces = pieces
   }
 }
 
 /** Yields the steps of each piece, and returns the result. */
-export type Pieces = Iterator<number, unknown>
+export type StepwiseResult = Iterator<number, unknown>

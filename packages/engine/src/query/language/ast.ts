@@ -256,7 +256,7 @@ export interface UpsertStatement extends Span {
   readonly assignments: readonly Assignment[]
   readonly on: readonly QualifiedName[]
 }
-export type Action = SetAction | ClearAction | AddAction | RemoveAction
+export type ChangeAction = SetAction | ClearAction | AddAction | RemoveAction
 export interface SetAction extends Span {
   readonly kind: 'set'
   readonly target: Expression
@@ -283,7 +283,7 @@ export interface UpdateStatement extends Span, Clauses, Returned {
   readonly source: Source
   /** Selects among the qualifying objects; undefined for all. */
   readonly chosen: OrderClauses | undefined
-  readonly actions: readonly Action[]
+  readonly actions: readonly ChangeAction[]
   /** False without a RETURN clause. */
   readonly isReturning: boolean
 }
@@ -367,7 +367,7 @@ export type SchemaChange =
   | (Span & {
       readonly kind: 'alterClass'
       readonly className: QualifiedName
-      readonly alterations: readonly Alteration[]
+      readonly alterations: readonly AlterClause[]
     })
   | (Span & { readonly kind: 'renameClass'; readonly className: QualifiedName; readonly newName: QualifiedName })
   | (Span & { readonly kind: 'dropClass'; readonly className: QualifiedName })
@@ -381,7 +381,7 @@ export interface AttributeDeclaration extends Span {
   readonly name: string
   readonly type: TypeExpression
 }
-export type Alteration =
+export type AlterClause =
   | (Span & { readonly kind: 'add'; readonly attribute: AttributeDeclaration })
   | (Span & { readonly kind: 'rename'; readonly name: QualifiedName; readonly newName: QualifiedName })
   | (Span & { readonly kind: 'drop'; readonly name: QualifiedName })

@@ -1,8 +1,7 @@
 /** Errors of queries with a position in the text: line, column and the text at fault. */
-import { AshlarError, type CommandPlace, type ErrorKind } from '../../errors.ts'
+import { AshlarError, type CommandPlace, type ErrorKind, truncateForMessage } from '../../errors.ts'
 import type { Span } from './ast.ts'
 
-const excerptCharactersMax = 60
 const place = ['query']
 
 /** 400: the text is not valid DO. `expected` lists the tokens that the grammar allows at the position. */
@@ -90,10 +89,6 @@ function positionOf(text: string, { start, end }: Span): Position {
     lineStart = at + 1
   }
   return { line, column: start - lineStart + 1, text: truncateForMessage(text.slice(start, Math.max(end, start))) }
-}
-
-export function truncateForMessage(text: string): string {
-  return text.length > excerptCharactersMax ? `${text.slice(0, excerptCharactersMax)}…` : text
 }
 
 export function excerpt(text: string, { start, end }: Span): string {

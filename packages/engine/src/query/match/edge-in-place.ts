@@ -13,7 +13,7 @@ import type { ExplainNode } from '../explain/explain-node.ts'
 import { directionOf } from './edge-ends.ts'
 import type { EdgeStep } from './expansion.ts'
 import { IncidentEdges, type Link } from './incident-edges.ts'
-import { type MatchFlow, type NextVertex, pause } from './match-operator.ts'
+import { type MatchFlow, type NextVertex, yieldBeforeNext } from './match-operator.ts'
 import { isDecidedAtEnd, mayRevisit } from './path-modes.ts'
 
 const followedTypes: readonly string[] = ['reference', 'list', 'set']
@@ -94,17 +94,17 @@ class EdgeInPlace implements NextVertex {
     for (let i = 0; i < before.length; i++) writeHalves(slots[before[i] as number] as ObjectView, visitedOids, 2 * i)
   }
 
-  next(): ObjectView | undefined | typeof pause {
+  next(): ObjectView | undefined | typeof yieldBeforeNext {
     const { batch, context } = this
     for (;;) {
       while (this.at < batch.count) {
         const view = this.objectAt(this.at++)
         if (view !== undefined) return view
-        if ((++this.passed & clockCheckMask) === 0 && context.isYieldDue) return pause
+        if ((++this.passed & clockCheckMask) === 0 && context.isYieldDue) return yieldBeforeNext
       }
       if (this.rest !== undefined || this.nextRecordOid < this.recordOids.length) {
         this.fill()
-        return pause
+        return yieldBeforeNext
       }
       const link = this.links[this.linkAt++]
       if (link === undefined) return undefined

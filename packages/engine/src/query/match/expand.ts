@@ -10,7 +10,7 @@ import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import { boundDetails, isBounded, PathBounds } from './path-bounds.ts'
 import { edgeKey, repeatsVertices } from './path-modes.ts'
-import { qualified } from './predicates.ts'
+import { filterMatchRows } from './predicates.ts'
 import { prefetchedRows } from './prefetch-edges.ts'
 
 export function expand(step: EdgeStep): MatchOperator {
@@ -38,7 +38,7 @@ async function* walked(
         let pending: MatchRow[] = []
         for (const row of rows) {
           for await (const found of walksFrom(expansion, row, await bounds?.of(row))) {
-            const qualifying = await qualified(predicates, found, flow)
+            const qualifying = await filterMatchRows(predicates, found, flow)
             operator.returned += qualifying.length
             if (!flow.context.isRemote) {
               if (qualifying.length > 0) yield qualifying

@@ -10,7 +10,7 @@ import type { SortedRows } from '../operators/sorted-rows.ts'
 import { itemsOf } from './first-source.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
 import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
-import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import { filterMatchRows, type PredicatePlan, predicateTexts } from './predicates.ts'
 import type { JoinKey, SourceRows } from './source-rows.ts'
 import { addItem, type KeyedBatch, sortedItems, spilledPairs, spilledProduct } from './spilled-join.ts'
 
@@ -71,7 +71,7 @@ async function* joined(
         return
       }
       for (const found of pairsOf(first, table.inMemory, slot)) {
-        const qualifying = await qualified(predicates, found, flow)
+        const qualifying = await filterMatchRows(predicates, found, flow)
         operator.returned += qualifying.length
         if (qualifying.length > 0) yield qualifying
         if (context.isYieldDue) await context.yieldToEventLoop()

@@ -9,7 +9,7 @@ import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { BufferedValues } from '../operators/buffered-values.ts'
 import type { Planning } from '../operators/planning.ts'
-import { type RowStatements, statementsOf } from '../operators/row-statements.ts'
+import { type NestedRowPlans, statementsOfRows } from '../operators/row-statements.ts'
 import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
 import { firstSource } from './first-source.ts'
 import { hashJoin } from './hash-join.ts'
@@ -27,7 +27,7 @@ export type JoinSource = { readonly slot: number; readonly name: string } & (
       readonly rows: Evaluate
       readonly isMany: boolean
       readonly isWrapped: boolean
-      readonly statements: RowStatements | undefined
+      readonly statements: NestedRowPlans | undefined
     }
 )
 
@@ -144,7 +144,7 @@ async function candidate(source: JoinSource, isOnly: boolean, { evaluation, cont
   }
   let values: readonly unknown[] = []
   try {
-    const statements = statementsOf(source.statements, evaluation, context)
+    const statements = statementsOfRows(source.statements, evaluation, context)
     if (statements !== undefined) return await statementCandidate(source, statements, isOnly, { evaluation, context })
     const value = await evaluateConstant(source.rows, evaluation, context)
     values = source.isMany ? ((value as readonly unknown[] | null) ?? []) : [value]

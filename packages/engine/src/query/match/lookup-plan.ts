@@ -6,7 +6,7 @@ import { IndexScan, planIndexScans } from '../access/index-scan.ts'
 import { directConditions, sargablePredicates } from '../access/sargable-predicates.ts'
 import { planObjects } from '../access/source-plan.ts'
 import { noClauses } from '../bind/bind-select.ts'
-import { type Bound, type BoundSource, isConstant, partsOf } from '../bind/bound.ts'
+import { type Bound, type BoundSource, isConstant, operandsOf } from '../bind/bound.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
 import type { Planning } from '../operators/planning.ts'
 import { conjunction, dependsOnlyOn, type PredicatePlan } from './predicates.ts'
@@ -83,5 +83,5 @@ function asRowConstant(bound: Bound, slot: number): Bound {
 }
 
 export function dependsOn(bound: Bound, slot: number): boolean {
-  return ('slot' in bound && bound.slot === slot) || partsOf(bound).some((part) => dependsOn(part, slot))
+  return ('slot' in bound && bound.slot === slot) || operandsOf(bound).some((part) => dependsOn(part, slot))
 }

@@ -24,13 +24,13 @@ export interface FirstVertex extends InPlaceVertex {
 }
 
 /** Returned if the event loop must be yielded to before the next call. */
-export const pause: unique symbol = Symbol('pause')
+export const yieldBeforeNext: unique symbol = Symbol('pause')
 
 export interface NextVertex extends InPlaceVertex {
   /** Starts for the objects bound so far. */
   begin(slots: readonly unknown[]): void
   /** Returns the next object, which owns its bytes; undefined at the end. */
-  next(): ObjectView | undefined | typeof pause
+  next(): ObjectView | undefined | typeof yieldBeforeNext
 }
 
 export interface MatchPipeline {

@@ -10,7 +10,7 @@ import {
   type MatchFlow,
   type MatchOperator,
   type NextVertex,
-  pause,
+  yieldBeforeNext,
 } from './match-operator.ts'
 import { type MatchRow, matchRowKind } from './match-row.ts'
 
@@ -108,7 +108,7 @@ export class PathsInPlace {
     while (this.at >= 0) {
       const vertex = next[this.at] as NextVertex
       const found = vertex.next()
-      if (found === pause) return 'pause'
+      if (found === yieldBeforeNext) return 'pause'
       if (found === undefined) {
         this.at--
         continue

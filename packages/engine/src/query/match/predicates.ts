@@ -1,5 +1,5 @@
 /** The predicates of a MATCH: each is evaluated by the first operator after which everything that it needs is bound. */
-import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
+import { type Bound, conjunctsOf, operandsOf } from '../bind/bound.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
@@ -46,7 +46,7 @@ function slotsIn(bound: Bound, patternSlots: ReadonlySet<number>): Set<number> {
   const slots = new Set<number>()
   const visit = (node: Bound): void => {
     if ('slot' in node && patternSlots.has(node.slot)) slots.add(node.slot)
-    for (const part of partsOf(node)) visit(part)
+    for (const part of operandsOf(node)) visit(part)
   }
   visit(bound)
   return slots
@@ -69,7 +69,7 @@ export function qualifiedRows(
 ): MatchPipeline {
   async function* qualifiedBatches(): AsyncGenerator<readonly MatchRow[]> {
     for await (const batch of rows) {
-      const some = await qualified(predicates, batch, flow)
+      const some = await filterMatchRows(predicates, batch, flow)
       operator.returned += some.length
       if (some.length > 0) yield some
     }
@@ -77,7 +77,7 @@ export function qualifiedRows(
   return { rows: flow.context.measured(qualifiedBatches(), operator), operator }
 }
 
-export async function qualified(
+export async function filterMatchRows(
   predicates: readonly PredicatePlan[],
   rows: readonly MatchRow[],
   { evaluation, context }: MatchFlow,

@@ -6,7 +6,7 @@ import { noAggregates } from '../operators/row-operator.ts'
 import { type MergedRow, SortedRows } from '../operators/sorted-rows.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { type MatchRow, matchRowKind } from './match-row.ts'
-import { type PredicatePlan, qualified } from './predicates.ts'
+import { filterMatchRows, type PredicatePlan } from './predicates.ts'
 
 export interface JoinedSides {
   readonly slot: number
@@ -70,7 +70,7 @@ export async function* spilledProduct(
     for (const row of rows) {
       for await (const some of items.sorted()) {
         const pairs = some.map((item) => ({ ...row, slots: row.slots.with(slot, item.row?.value) }))
-        const qualifying = await qualified(predicates, pairs, flow)
+        const qualifying = await filterMatchRows(predicates, pairs, flow)
         operator.returned += qualifying.length
         if (qualifying.length > 0) yield qualifying
         if (flow.context.isYieldDue) await flow.context.yieldToEventLoop()
@@ -222,7 +222,7 @@ class Pairs {
     const { predicates, flow, operator } = this.sides
     this.rows = []
     this.keys = []
-    const qualifying = new Set(await qualified(predicates, rows, flow))
+    const qualifying = new Set(await filterMatchRows(predicates, rows, flow))
     operator.returned += qualifying.size
     for (const [i, row] of rows.entries()) {
       if (!qualifying.has(row)) continue

@@ -4,7 +4,7 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { MatchFlow } from './match-operator.ts'
-import { qualified } from './predicates.ts'
+import { filterMatchRows } from './predicates.ts'
 import type { VertexPlan } from './vertices.ts'
 
 export async function existingObjects(oids: readonly Oid[], context: StatementContext): Promise<ObjectView[]> {
@@ -21,6 +21,6 @@ export async function vertexObjects(vertex: VertexPlan, oids: readonly Oid[], fl
     slots[slot] = view
     return { slots, visited: [], edges: [] }
   })
-  const qualifying = await qualified([...checked], rows, flow)
+  const qualifying = await filterMatchRows([...checked], rows, flow)
   return qualifying.map(({ slots }) => slots[slot] as ObjectView)
 }

@@ -9,7 +9,7 @@ import { planDistinct } from './distinct.ts'
 import { isCountOnly, planGroup } from './group.ts'
 import { planLimit } from './limit.ts'
 import type { Planning } from './planning.ts'
-import { type Projections, planProjections, returned } from './project.ts'
+import { type ProjectionPlans, planProjections, returned } from './project.ts'
 import { planRowLimits, type RowLimits } from './row-limits.ts'
 import { type Flow, noAggregates, type Pipeline, type PlanOperator, type RowOperator } from './row-operator.ts'
 import { planSort } from './sort.ts'
@@ -21,7 +21,7 @@ const rowOperators: readonly PlanOperator[] = [planGroup, planWindows, planDisti
 export interface ClausesPlan {
   readonly operators: readonly RowOperator[]
   readonly limits: RowLimits
-  readonly projections: Projections
+  readonly projections: ProjectionPlans
   /** The projections are added to the attributes of the object. */
   readonly isWithAll: boolean
   /** Number of aggregates if the statement needs nothing but the number of rows. */

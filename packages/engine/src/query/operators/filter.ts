@@ -58,7 +58,7 @@ export function filterOperator(
 }
 
 /** The objects for which the predicate is true. */
-export function qualified(
+export function filterObjects(
   views: readonly ObjectView[],
   predicate: Evaluate,
   slot: number,

@@ -1,7 +1,7 @@
 /** GROUP BY and aggregates over all rows. Groups are held in memory until the input ends, and spill to disk when memory runs out. */
 import { TextMap } from '../../budget/text-map.ts'
 import { inSlices } from '../../store/time-slice.ts'
-import { type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
+import { type Bound, type BoundClauses, operandsOf } from '../bind/bound.ts'
 import { accumulatorsOf } from '../evaluate/aggregate.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
@@ -75,7 +75,7 @@ function groupTexts({ groupBy = [], having }: BoundClauses, text: string): objec
 export function isCountOnly({ groupBy, aggregates, having, projections }: BoundClauses): boolean {
   const isPlain = groupBy?.length === 0 && having === undefined
   const isCount = aggregates.every(({ function: name, operand }) => name === 'COUNT' && operand === undefined)
-  const dependsOnRow = (bound: Bound): boolean => 'slot' in bound || partsOf(bound).some(dependsOnRow)
+  const dependsOnRow = (bound: Bound): boolean => 'slot' in bound || operandsOf(bound).some(dependsOnRow)
   return isPlain && isCount && projections?.some(({ expression }) => dependsOnRow(expression)) === false
 }
 

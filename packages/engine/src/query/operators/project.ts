@@ -1,6 +1,6 @@
 /** RETURN: writes the columns of each row as JSON text, or evaluates them as values for an enclosing statement. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
-import { PreparedText } from '../../bytes/prepared-text.ts'
+import { EncodedText } from '../../bytes/prepared-text.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import { evaluateAll } from '../evaluate/compile-shape.ts'
 import { compileStoredJson, firstReference, type RowReference, type WriteStored } from '../evaluate/compile-target.ts'
@@ -32,12 +32,12 @@ export interface ProjectionPlan {
 }
 
 /** Undefined for `RETURN *` of objects. */
-export type Projections = readonly ProjectionPlan[] | undefined
+export type ProjectionPlans = readonly ProjectionPlan[] | undefined
 
 export function planProjections(
   { projections }: Pick<BoundClauses, 'projections'>,
   { compiler }: Planning,
-): Projections {
+): ProjectionPlans {
   return projections?.map(({ name, expression }) => ({
     name,
     jsonName: `${JSON.stringify(name)}:`,
@@ -50,7 +50,7 @@ export function planProjections(
 }
 
 interface Returned {
-  readonly projections: Projections
+  readonly projections: ProjectionPlans
   readonly isWithAll: boolean
 }
 
@@ -73,7 +73,7 @@ export type WriteColumns = (json: JsonWriter, evaluation: EvaluationContext) => 
 interface ColumnTexts {
   readonly dialect: Dialect
   /** Text written before each value. */
-  readonly names: readonly PreparedText[]
+  readonly names: readonly EncodedText[]
   readonly runs: readonly ColumnRun[] | undefined
 }
 
@@ -92,7 +92,7 @@ function columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): 
   const hasClass = dialect === 'objectivity'
   const start = rowStart(dialect)
   const names = projections.map(({ jsonName }, i) => {
-    return new PreparedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
+    return new EncodedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
   })
   const texts = { dialect, names, runs: columnRuns(projections, names) }
   textsByPlan.set(projections, texts)
@@ -120,7 +120,7 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
     // Evaluates all before writing the first, since evaluation may throw `needsFetch`.
     const values = evaluateAll(evaluates, evaluation)
     for (let i = 0; i < projections.length; i++) {
-      json.prepared(names[i] as PreparedText)
+      json.prepared(names[i] as EncodedText)
       projections[i]?.write(json, values[i], context)
     }
     json.ascii('}')
@@ -187,7 +187,7 @@ const [comma, colon] = [0x2c, 0x3a]
 /** Value of each row: its only column, a record of its columns, or `rowValue` without projections. Charged until the next batch. */
 export async function* rowValues<R>(
   { rows }: Pipeline<R>,
-  projections: Projections,
+  projections: ProjectionPlans,
   rowValue: (row: R | undefined) => unknown,
   kind: RowKind<R>,
   evaluation: EvaluationContext,

@@ -9,7 +9,7 @@ import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { BufferedValues, type Item, itemKind, itemRow } from './buffered-values.ts'
 import { distinctRows } from './distinct.ts'
 
-export interface RowStatements {
+export interface NestedRowPlans {
   /** Indexes among the nested statements. */
   readonly indexes: readonly number[]
   /** A variable that is used instead of the statements; its rows may be in memory. */
@@ -20,15 +20,15 @@ export interface RowStatements {
   readonly isOneColumn: boolean
 }
 
-export function statementsPlan(bound: BoundStatements | undefined): RowStatements | undefined {
+export function statementsPlan(bound: BoundStatements | undefined): NestedRowPlans | undefined {
   return bound && { ...bound, writers: bound.types.map(keyWriter) }
 }
 
 type Rows = Pick<SourceValues, 'batches'>
 
 /** Spilling is recorded in `operator`. Undefined where the rows exist as values. Throws `unknownValue`. */
-export function statementsOf(
-  statements: RowStatements | undefined,
+export function statementsOfRows(
+  statements: NestedRowPlans | undefined,
   { nested, variables }: EvaluationContext,
   context: StatementContext,
 ): ((operator?: ExplainNode) => AsyncIterable<readonly unknown[]>) | undefined {
@@ -50,7 +50,7 @@ export function statementsOf(
 
 async function* unionOf(
   parts: readonly Rows[],
-  { distinctParts, writers, isOneColumn }: RowStatements,
+  { distinctParts, writers, isOneColumn }: NestedRowPlans,
   operator: ExplainNode,
   context: StatementContext,
 ): AsyncGenerator<readonly unknown[]> {

@@ -1,7 +1,7 @@
 /** Copies columns to the reply from records; columns of an object that many rows refer to are written once per chunk and then copied. */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { JsonWriter } from '../../bytes/json-writer.ts'
-import type { PreparedText } from '../../bytes/prepared-text.ts'
+import type { EncodedText } from '../../bytes/prepared-text.ts'
 import { readInt32 } from '../../bytes/read-number.ts'
 import type { RowReference, WriteStored } from '../evaluate/compile-target.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -15,16 +15,16 @@ interface Column {
 /** Adjacent columns that begin with the same reference, or with none. */
 export interface ColumnRun {
   readonly reference: RowReference | undefined
-  readonly names: readonly PreparedText[]
+  readonly names: readonly EncodedText[]
   readonly writes: readonly WriteStored[]
 }
 
 /** Splits the columns into maximal runs. `names`: text before each value. Undefined where a value must be evaluated. */
 export function columnRuns(
   columns: readonly Column[],
-  names: readonly PreparedText[],
+  names: readonly EncodedText[],
 ): readonly ColumnRun[] | undefined {
-  const runs: { reference: RowReference | undefined; names: PreparedText[]; writes: WriteStored[] }[] = []
+  const runs: { reference: RowReference | undefined; names: EncodedText[]; writes: WriteStored[] }[] = []
   for (let i = 0; i < columns.length; i++) {
     const { writeStored, reference } = columns[i] as Column
     if (writeStored === undefined) return undefined
@@ -33,7 +33,7 @@ export function columnRuns(
       run = { reference, names: [], writes: [] }
       runs.push(run)
     }
-    run.names.push(names[i] as PreparedText)
+    run.names.push(names[i] as EncodedText)
     run.writes.push(writeStored)
   }
   return runs
@@ -97,7 +97,7 @@ function isSame(one: RowReference | undefined, other: RowReference | undefined):
 
 function writeRun(json: JsonWriter, { names, writes }: ColumnRun, evaluation: EvaluationContext): boolean {
   for (let i = 0; i < names.length; i++) {
-    json.prepared(names[i] as PreparedText)
+    json.prepared(names[i] as EncodedText)
     if (!(writes[i] as WriteStored)(json, evaluation)) return false
   }
   return true

@@ -1,9 +1,9 @@
 /** Lexer of DO (docs/query-language.md, Values). */
 
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, truncateForMessage } from '../../errors.ts'
 import { parseOid } from '../../types/oid.ts'
 import type { LiteralValue } from '../language/ast.ts'
-import { placed, syntaxError, truncateForMessage } from '../language/query-error.ts'
+import { placed, syntaxError } from '../language/query-error.ts'
 import { dateLiteral, datetimeLiteral, numberLiteral, timeLiteral } from './literals.ts'
 import { readString } from './string-literal.ts'
 import type { Token } from './token.ts'

@@ -1,7 +1,7 @@
 /** Parser of statements that change objects: CREATE, UPSERT, UPDATE, DELETE. */
 import type { AshlarError } from '../../errors.ts'
 import type {
-  Action,
+  ChangeAction,
   CreateStatement,
   DeleteStatement,
   Expression,
@@ -54,7 +54,7 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
   const where = parseWhere(cursor)
   const order = parseOrder(cursor, unordered, true)
   const chosen = isPresent(order) ? order : undefined
-  const actions: Action[] = []
+  const actions: ChangeAction[] = []
   for (;;) {
     const parsed = parseActions(cursor)
     if (parsed === undefined) break
@@ -99,7 +99,7 @@ export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement
 }
 
 /** The actions of one SET, CLEAR, ADD or REMOVE; undefined if none follows. */
-function parseActions(cursor: TokenCursor): Action[] | undefined {
+function parseActions(cursor: TokenCursor): ChangeAction[] | undefined {
   const { start } = cursor.peek()
   if (cursor.takeWord('SET')) return parseSet(cursor)
   if (cursor.takeWord('CLEAR')) {

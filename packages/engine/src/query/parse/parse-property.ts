@@ -1,6 +1,6 @@
 /** Parser of properties in schema statements: `Required`, `MinLength: 2`, `Enumeration: ('a', 'b' AS 'B')`. */
 import type { PropertyForm } from '../../schema/properties/attribute-property.ts'
-import { classPropertyFields } from '../../schema/properties/class-properties.ts'
+import { classPropertyDescriptions } from '../../schema/properties/class-properties.ts'
 import { attributeProperties } from '../../schema/properties/index.ts'
 import { exactNumberOf } from '../../types/hidden-fraction.ts'
 import { JsonValue, parseJsonText } from '../../types/json-value.ts'
@@ -14,7 +14,7 @@ interface NamedProperty {
 }
 
 const propertiesByWord = byWord(attributeProperties)
-const bracedProperties = classPropertyFields.filter(({ form }) => form !== 'checks')
+const bracedProperties = classPropertyDescriptions.filter(({ form }) => form !== 'checks')
 const classPropertiesByWord = byWord(bracedProperties)
 
 function byWord(

@@ -1,6 +1,6 @@
 /** Parser of statements that change the schema: UPDATE SCHEMA, CREATE INDEX, DROP INDEX. */
 import type {
-  Alteration,
+  AlterClause,
   AttributeDeclaration,
   CheckDeclaration,
   CreateIndexStatement,
@@ -122,7 +122,7 @@ function withStored(settings: readonly TypeSetting[]): readonly TypeSetting[] {
   return rest.map((one) => (one === computed ? stored : one))
 }
 
-function parseAlteration(cursor: TokenCursor): Alteration {
+function parseAlteration(cursor: TokenCursor): AlterClause {
   const { start } = cursor.peek()
   if (cursor.takeWord('ADD')) {
     if (isCheckAhead(cursor)) return { kind: 'addCheck', check: parseCheck(cursor), ...cursor.spanFrom(start) }

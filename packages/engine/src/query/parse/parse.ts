@@ -1,5 +1,5 @@
 /** Parser of DO; throws QuerySyntaxError with line, column and the expected tokens. */
-import type { AshlarError } from '../../errors.ts'
+import { type AshlarError, truncateForMessage } from '../../errors.ts'
 import type {
   Clauses,
   ExplainStatement,
@@ -12,7 +12,7 @@ import type {
   Source,
   Statement,
 } from '../language/ast.ts'
-import { excerpt, syntaxError, truncateForMessage } from '../language/query-error.ts'
+import { excerpt, syntaxError } from '../language/query-error.ts'
 import { advice, adviceAtBeginning, columnAdvice, lateClause } from './advice.ts'
 import { hintText, noRecursion } from './hints.ts'
 import { Lexer, statementTokens } from './lexer.ts'

@@ -1,7 +1,7 @@
 /** The parser's position in the tokens of a statement, with lookahead and errors. */
-import type { AshlarError } from '../../errors.ts'
+import { type AshlarError, truncateForMessage } from '../../errors.ts'
 import type { QualifiedName, Span, Statement } from '../language/ast.ts'
-import { syntaxError, truncateForMessage } from '../language/query-error.ts'
+import { syntaxError } from '../language/query-error.ts'
 import { advice } from './advice.ts'
 import type { Token } from './token.ts'
 

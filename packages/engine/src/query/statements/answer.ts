@@ -8,16 +8,16 @@ import type { TypedValue } from '../values/parameter-value.ts'
 import type { ValueType } from '../values/value-type.ts'
 
 /** The rows of a statement; a statement that only reads is executed while they are read. They can be read once. */
-export type Answer = RowChunks
+export type StatementReply = RowChunks
 
-export const noRows: Answer = new RowsAtHand([])
+export const noRows: StatementReply = new RowsAtHand([])
 
-export function rowsAtHand(rows: readonly RowChunk[]): Answer {
+export function rowsAtHand(rows: readonly RowChunk[]): StatementReply {
   return new RowsAtHand(rows)
 }
 
 /** `[{"__class__", "__identifier__"}]` of the object that CREATE or UPSERT made or found. */
-export function identifierRow({ type, value }: TypedValue): Answer {
+export function identifierRow({ type, value }: TypedValue): StatementReply {
   const className = type.kind === 'reference' && type.cls !== null ? type.cls.name : ''
   const oid = value as Oid
   return rowsAtHand([

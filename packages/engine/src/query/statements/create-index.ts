@@ -13,7 +13,7 @@ import type { QueryRequest } from '../query-request.ts'
 import { rowsAtHand } from './answer.ts'
 import { noValue, type StatementKind } from './statement-kind.ts'
 
-export const createIndex: StatementKind<CreateIndexStatement> = {
+export const createIndexKind: StatementKind<CreateIndexStatement> = {
   effect: 'define',
 
   async run(statement, executor) {

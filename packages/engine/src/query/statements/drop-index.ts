@@ -3,7 +3,7 @@ import type { DropIndexStatement } from '../language/ast.ts'
 import { noRows } from './answer.ts'
 import { noValue, type StatementKind } from './statement-kind.ts'
 
-export const dropIndex: StatementKind<DropIndexStatement> = {
+export const dropIndexKind: StatementKind<DropIndexStatement> = {
   effect: 'define',
 
   async run({ name }, executor) {

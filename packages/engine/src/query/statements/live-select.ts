@@ -2,7 +2,7 @@
 
 import type { ClassNumber } from '../../types/type-spec.ts'
 import { bindSelect } from '../bind/bind-select.ts'
-import { type Bound, isTimeOrChance, partsOf } from '../bind/bound.ts'
+import { type Bound, isTimeOrChance, operandsOf } from '../bind/bound.ts'
 import { isRecordOnly } from '../bind/record-only.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
@@ -10,7 +10,7 @@ import type { SelectStatement, Statement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
 import { objectWriter } from '../operators/project.ts'
 import { createBinder } from '../plan-cache.ts'
-import type { Answer } from './answer.ts'
+import type { StatementReply } from './answer.ts'
 import { areColumnsRecordOnly, planSelect, startSelect } from './select.ts'
 import type { StatementExecutor } from './statement-kind.ts'
 
@@ -85,7 +85,7 @@ function refuseTimeAndChance(text: string, bound: Bound): void {
       'the rows of a live query change by what is written alone: no $$NOW and no RAND; a parameter can hold a time'
     throw queryError(text, bound, rule)
   }
-  for (const part of partsOf(bound)) refuseTimeAndChance(text, part)
+  for (const part of operandsOf(bound)) refuseTimeAndChance(text, part)
 }
 
 /** Rows as `{"oid":"3-1-1-1","row":…}`. */
@@ -93,7 +93,7 @@ export async function rowsWithOids(
   statement: SelectStatement,
   executor: StatementExecutor,
   context: StatementContext,
-): Promise<Answer> {
+): Promise<StatementReply> {
   const planned = planSelect(statement, executor)
   const { plan } = planned
   const { evaluation, kind, pipeline } = await startSelect(plan, await executor.inputs(planned), context)

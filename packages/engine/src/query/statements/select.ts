@@ -37,7 +37,7 @@ import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
-import { type Answer, hasRows, rowsType, rowsValue, typeWithin } from './answer.ts'
+import { hasRows, rowsType, rowsValue, type StatementReply, typeWithin } from './answer.ts'
 import { joinChunks, joinValues, startJoin } from './join.ts'
 import type { RowAccess, StatementExecutor, StatementKind } from './statement-kind.ts'
 
@@ -100,7 +100,7 @@ export const select: StatementKind<SelectStatement> = {
   },
 }
 
-function runPlanned(planned: Planned<PlanOfRows>, executor: StatementExecutor): Awaitable<Answer> {
+function runPlanned(planned: Planned<PlanOfRows>, executor: StatementExecutor): Awaitable<StatementReply> {
   const context = executor.context()
   const inputs = executor.inputs(planned)
   const { plan } = planned
@@ -269,12 +269,12 @@ async function pipelineOf(
   return { evaluation, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, evaluation, context) }
 }
 
-function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<Answer> {
+function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<StatementReply> {
   return mapAwaitable(beginSelect(plan, inputs, context), (start) => startedChunks(plan, start, context))
 }
 
 /** Ends the statements whose rows are sources with the reply. */
-async function* closing(chunks: Awaitable<Answer>, context: StatementContext): AsyncGenerator<RowChunk> {
+async function* closing(chunks: Awaitable<StatementReply>, context: StatementContext): AsyncGenerator<RowChunk> {
   try {
     yield* await chunks
   } finally {
@@ -282,7 +282,7 @@ async function* closing(chunks: Awaitable<Answer>, context: StatementContext): A
   }
 }
 
-function startedChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Awaitable<Answer> {
+function startedChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Awaitable<StatementReply> {
   if (context.probe !== undefined) return explainedChunks(plan, start, context)
   const inPlace = chunksInPlace(plan, start, context, undefined)
   if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, start, context))
@@ -294,7 +294,7 @@ function chunksInPlace(
   { evaluation, chosen, rowLimit }: SelectStart,
   context: StatementContext,
   explained: LoopCounts | undefined,
-): Awaitable<Answer | undefined> | undefined {
+): Awaitable<StatementReply | undefined> | undefined {
   const find = context.isRemote ? rowsByTrips : rowsInPlace
   return rows && find({ plan: rows, evaluation, context, explained }, chosen, rowLimit)
 }
@@ -315,7 +315,11 @@ async function* explainedChunks(
   yield* context.measured(chunks(), pipeline.operator)
 }
 
-async function pipelineChunks(plan: SelectPlan, start: SelectStart, context: StatementContext): Promise<Answer> {
+async function pipelineChunks(
+  plan: SelectPlan,
+  start: SelectStart,
+  context: StatementContext,
+): Promise<StatementReply> {
   const { kind, pipeline } = await pipelineOf(plan, start, context)
   return writeRows(pipeline.rows, objectWriter(plan.clauses, kind, start.evaluation, context), context)
 }

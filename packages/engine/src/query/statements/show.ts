@@ -7,7 +7,7 @@ import { rowOf } from '../execute/write-rows.ts'
 import type { Expression, ShowStatement } from '../language/ast.ts'
 import { createBinder } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
-import { type Answer, noRows, rowsAtHand } from './answer.ts'
+import { noRows, rowsAtHand, type StatementReply } from './answer.ts'
 import { drawing, noValue, type StatementExecutor, type StatementKind } from './statement-kind.ts'
 
 export const show: StatementKind<ShowStatement> = {
@@ -39,7 +39,7 @@ export const show: StatementKind<ShowStatement> = {
   },
 }
 
-async function showVariables(executor: StatementExecutor): Promise<Answer> {
+async function showVariables(executor: StatementExecutor): Promise<StatementReply> {
   const context = executor.context()
   const rows: RowChunk[] = []
   for (const [name, { type, value }] of executor.variables) {

@@ -12,7 +12,7 @@ import type { Expression, FormatStatement, Statement } from '../language/ast.ts'
 import type { PlanCache, PlanningContext, Uses, ValueUse } from '../plan-cache.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import type { ValueType } from '../values/value-type.ts'
-import type { Answer } from './answer.ts'
+import type { StatementReply } from './answer.ts'
 
 /** In rising order: the right to `define` includes that to `write`, which includes that to `read`. */
 export type Effect = 'read' | 'write' | 'define'
@@ -21,7 +21,7 @@ export interface StatementKind<S extends Statement> {
   /** The effect of the statement itself, without the effects of the statements it contains. */
   readonly effect: Effect
   /** `isAnswer`: its rows are the reply. A statement that changes something does so in the call, one that reads when its rows are read. */
-  run(statement: S, executor: StatementExecutor, isAnswer: boolean): Awaitable<Answer>
+  run(statement: S, executor: StatementExecutor, isAnswer: boolean): Awaitable<StatementReply>
   /** Its value as an expression; without this, it has none. */
   value?(statement: S, executor: StatementExecutor): Promise<TypedValue>
   /** Streams the values of its rows as a source; only for statements whose value is a list of rows. */
@@ -80,7 +80,7 @@ export interface StatementExecutor extends ScriptAccess {
   readonly catalogTransaction: CatalogTransaction
   changeContext(): ChangeContext
   /** The reply of the last statement. */
-  runAll(statements: readonly Statement[]): Awaitable<Answer>
+  runAll(statements: readonly Statement[]): Awaitable<StatementReply>
   /** The value of a statement within the current one. */
   partValue(statement: Statement): Promise<TypedValue>
   /** The same for a variable; in a text that only reads, it may be a `RowsOnDisk` if its rows exceed memory. */

@@ -1,14 +1,22 @@
 /** All kinds of statements. */
 import type { Binder } from '../bind/scope.ts'
-import type { Action, Alteration, Expression, LimitClause, SchemaChange, Source, Statement } from '../language/ast.ts'
+import type {
+  AlterClause,
+  ChangeAction,
+  Expression,
+  LimitClause,
+  SchemaChange,
+  Source,
+  Statement,
+} from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
 import type { ValueType } from '../values/value-type.ts'
 import { alterSequence } from './alter-sequence.ts'
 import { create } from './create.ts'
-import { createIndex } from './create-index.ts'
+import { createIndexKind } from './create-index.ts'
 import { createSequence } from './create-sequence.ts'
 import { deleteObjects } from './delete.ts'
-import { dropIndex } from './drop-index.ts'
+import { dropIndexKind } from './drop-index.ts'
 import { dropSequence } from './drop-sequence.ts'
 import { explain } from './explain.ts'
 import { forEach } from './for-each.ts'
@@ -29,7 +37,7 @@ import { useFormat } from './use-format.ts'
 type Kinds = { readonly [K in Statement['kind']]: StatementKind<Extract<Statement, { kind: K }>> }
 
 /** Kinds of other nodes of the syntax tree; none may be the kind of a statement. */
-type OtherKind = (Expression | Source | Action | LimitClause | SchemaChange | Alteration)['kind']
+type OtherKind = (Expression | Source | ChangeAction | LimitClause | SchemaChange | AlterClause)['kind']
 
 const statementKinds: Kinds & Partial<Record<OtherKind, never>> = {
   select,
@@ -47,8 +55,8 @@ const statementKinds: Kinds & Partial<Record<OtherKind, never>> = {
   format: useFormat,
   explain,
   schema: updateSchema,
-  createIndex,
-  dropIndex,
+  createIndex: createIndexKind,
+  dropIndex: dropIndexKind,
   createSequence,
   alterSequence,
   dropSequence,

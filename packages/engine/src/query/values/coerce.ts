@@ -3,16 +3,16 @@ import { ValueError } from '../../types/logical-type.ts'
 import { parseOid } from '../../types/oid.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
 import { noTextFormats, type TextFormats } from './text-format.ts'
-import { aTypeName, isReference, isScalar, type ValueType } from './value-type.ts'
+import { aTypeName, isReference, isScalarType, type ValueType } from './value-type.ts'
 
 /** Whether a text that is known before the rows are read may denote a value of the type. */
 export function canBeText(type: ValueType): boolean {
-  return isScalar(type) || isReference(type)
+  return isScalarType(type) || isReference(type)
 }
 
 /** Throws ValueError if the text does not denote a value of the type. */
 export function valueOfText(type: ValueType, text: string, formats: TextFormats = noTextFormats): unknown {
-  if (isScalar(type)) return scalarKinds[type.kind].fromText(text, formats)
+  if (isScalarType(type)) return scalarKinds[type.kind].fromText(text, formats)
   if (!isReference(type)) throw new ValueError('ValueNotAllowed', `a text cannot stand for ${aTypeName(type)}`)
   const oid = parseOid(text)
   if (oid !== undefined) return oid

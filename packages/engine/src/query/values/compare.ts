@@ -3,14 +3,14 @@ import { compareDecimals, Decimal } from '../../types/decimal-number.ts'
 import { compareOids, noOid } from '../../types/oid.ts'
 import { type Compare, comparePlain } from './scalars/scalar-kind.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
-import { isReference, isScalar, type ValueType } from './value-type.ts'
+import { isReference, isScalarType, type ValueType } from './value-type.ts'
 
 export type Equals = (one: unknown, other: unknown) => boolean
 
 /** Undefined if values of the two types cannot be ordered. */
 export function compareFor(one: ValueType, other: ValueType): Compare | undefined {
   if (isReference(one) && isReference(other)) return compareOids as unknown as Compare
-  if (!isScalar(one) || !isScalar(other)) return undefined
+  if (!isScalarType(one) || !isScalarType(other)) return undefined
   const compare = scalarKinds[one.kind].compareWith[other.kind]
   if (compare !== undefined) return compare
   const reverse = scalarKinds[other.kind].compareWith[one.kind]

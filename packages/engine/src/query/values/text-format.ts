@@ -174,7 +174,7 @@ function fieldOf(piece: string): Field {
 }
 
 /** Converts a text in the format to the default notation. Throws ValueError. */
-export function plainText(kind: FormattedKind, text: string, { written, pattern, fields }: TextFormat): string {
+export function parseFormatted(kind: FormattedKind, text: string, { written, pattern, fields }: TextFormat): string {
   const match = pattern.exec(text)
   if (match === null) throw refused(`'${text.slice(0, 60)}' is not written as ${written.slice(0, 60)}`)
   const parts = partsOf(fields.map((field, i) => [field.part, field.read(match[i + 1] as string)]))

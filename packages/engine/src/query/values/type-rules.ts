@@ -1,13 +1,13 @@
 /** Type rules composed from the rules of the scalar kinds: the common type of two types, and which values may be long. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
-import { isReference, isScalar, type ValueType } from './value-type.ts'
+import { isReference, isScalarType, type ValueType } from './value-type.ts'
 
 /** A type that holds the values of both, or undefined. */
 export function commonType(one: ValueType, other: ValueType): ValueType | undefined {
   if (one.kind === 'null') return other
   if (other.kind === 'null') return one
-  if (isScalar(one) && isScalar(other)) {
+  if (isScalarType(one) && isScalarType(other)) {
     return scalarKinds[one.kind].commonWith(one, other) ?? scalarKinds[other.kind].commonWith(other, one)
   }
   if (isReference(one) && isReference(other)) return { kind: 'reference', cls: commonClass(one.cls, other.cls) }

@@ -10,12 +10,12 @@ import { decimalToJsonNumber, withHiddenFraction } from '../../types/hidden-frac
 import type { MapPair } from '../../types/map.ts'
 import { type Edge, edgeFields } from './edge.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
-import { isFraction, isScalar, typeOfSpec, type ValueType } from './value-type.ts'
+import { isFraction, isScalarType, typeOfSpec, type ValueType } from './value-type.ts'
 
 /** Plain data, in which whole numbers may be bigints. `catalog` has the types of the attributes of embedded objects. */
 export function toJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
   if (value === null || value === undefined) return null
-  if (isScalar(type)) return scalarKinds[type.kind].toJson(value, type)
+  if (isScalarType(type)) return scalarKinds[type.kind].toJson(value, type)
   switch (type.kind) {
     case 'collection':
       return (value as readonly unknown[]).map((element) => toJson(type.element, element, catalog))
@@ -70,7 +70,7 @@ export function writeValue(json: JsonWriter, type: ValueType, value: unknown, ca
     json.ascii('null')
     return
   }
-  if (isScalar(type)) {
+  if (isScalarType(type)) {
     scalarKinds[type.kind].writeJson(json, value, type)
     return
   }

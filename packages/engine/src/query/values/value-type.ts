@@ -96,7 +96,7 @@ export function isReference(type: ValueType): type is ReferenceType | ObjectType
   return type.kind === 'reference' || type.kind === 'object'
 }
 
-export function isScalar(type: ValueType): type is ScalarType {
+export function isScalarType(type: ValueType): type is ScalarType {
   switch (type.kind) {
     case 'null':
     case 'reference':

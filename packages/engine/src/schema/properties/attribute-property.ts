@@ -2,7 +2,7 @@
 import { unreachable } from '../../errors.ts'
 import { codecFor } from '../../types/index.ts'
 import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
-import type { TypeSpec } from '../../types/type-spec.ts'
+import type { CollectionSpec, TypeSpec } from '../../types/type-spec.ts'
 
 /** The attribute that has the property, or the elements of its collection. */
 export interface PropertyTarget {
@@ -90,7 +90,7 @@ export function isLooserCount(relation: CountRelation, before: unknown, after: u
 }
 
 /** `1 element`, `2 elements` */
-export function counted(count: number, unit: string): string {
+export function withUnit(count: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
@@ -115,8 +115,8 @@ export function isScalar({ logicalType }: TypeSpec): boolean {
   return !['reference', 'object', 'list', 'set', 'map'].includes(logicalType)
 }
 
-export function isCollection({ logicalType }: TypeSpec): boolean {
-  return logicalType === 'list' || logicalType === 'set' || logicalType === 'map'
+export function isCollection(spec: TypeSpec): spec is CollectionSpec {
+  return spec.logicalType === 'list' || spec.logicalType === 'set' || spec.logicalType === 'map'
 }
 
 /** For types whose values refer to no class. */

@@ -23,7 +23,7 @@ export interface ClassPropertyField {
 }
 
 /** In the order of representations. */
-export const classPropertyFields: readonly ClassPropertyField[] = [
+export const classPropertyDescriptions: readonly ClassPropertyField[] = [
   { field: 'isAbstract', word: 'Abstract', form: 'flag' },
   { field: 'checks', word: 'Checks', form: 'checks' },
   { field: 'displayAttribute', word: 'DisplayAttribute', form: 'word' },
@@ -38,7 +38,7 @@ export function defineClassProperties(
   findAttribute: (name: string) => AttributeNumber | undefined,
 ): ClassProperties | undefined {
   const defined: Record<string, unknown> = {}
-  for (const { field } of classPropertyFields) {
+  for (const { field } of classPropertyDescriptions) {
     const value = input[field]
     if (value === undefined || value === null) continue
     const stored = defineField(field, value, findAttribute)

@@ -29,7 +29,7 @@ import { annotations, description, title } from './texts.ts'
 import { isUnique } from './unique.ts'
 
 export type { AttributeProperty, Constraint, PropertiesInput, PropertyForm } from './attribute-property.ts'
-export { type ClassPropertyField, classPropertyFields } from './class-properties.ts'
+export { type ClassPropertyField, classPropertyDescriptions } from './class-properties.ts'
 
 /** In the order of definitions. */
 export const attributeProperties: readonly AttributeProperty[] = [

@@ -6,13 +6,13 @@ import type { TypeSpec } from '../../types/type-spec.ts'
 import {
   type AttributeProperty,
   type CountRelation,
-  counted,
   defineCount,
   defineFlag,
   isCollection,
   isLooserCount,
   isScalar,
   scalarCodec,
+  withUnit,
 } from './attribute-property.ts'
 
 export const minItems = numberOfItems('minItems', 'MinItems', 'at least', (length, count) => length >= count)
@@ -51,7 +51,7 @@ function numberOfItems(
     define: (input) => defineCount(field, input),
     constraint: (stored) => ({
       name: field,
-      requirement: `has to have ${relation} ${counted(stored as number, 'element')}`,
+      requirement: `has to have ${relation} ${withUnit(stored as number, 'element')}`,
       isSatisfied: (value) => isWithin((value as readonly unknown[]).length, stored as number),
     }),
     isLooser: (before, after) => isLooserCount(relation, before, after),

@@ -2,9 +2,9 @@
 import {
   type AttributeProperty,
   type CountRelation,
-  counted,
   defineCount,
   isLooserCount,
+  withUnit,
 } from './attribute-property.ts'
 
 export const minLength = length('minLength', 'MinLength', 'at least', (value, count) => !isShorterThan(value, count))
@@ -28,7 +28,7 @@ function length(
       const unit = spec.logicalType === 'string' ? 'character' : 'byte'
       return {
         name: field,
-        requirement: `has to have ${relation} ${counted(count, unit)}`,
+        requirement: `has to have ${relation} ${withUnit(count, unit)}`,
         isSatisfied: (value) => isWithin(value as string | Uint8Array, count),
       }
     },

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QueryResult } from 'pg'
-import { reasonOf } from '../postgres/failures.ts'
+import { describeSqlFailure } from '../postgres/failures.ts'
 
 /** Interval of recovery for transactions of other processes, such as one killed together with a node. */
 const recoveryIntervalMs = 5_000
@@ -87,7 +87,7 @@ export class PreparedTransactions {
         await this.recover()
         if (await this.isSettled(backend)) return void this.unsettled.delete(backend)
       } catch (error) {
-        reason = reasonOf(error)
+        reason = describeSqlFailure(error)
       }
       await delay(retryMs)
     }

@@ -1,5 +1,5 @@
 /** Applies one commit within a write transaction: synchronously or, if it is large, in slices with yields in between. */
-import { checkInSlices, type Limits } from '../check-commit.ts'
+import { checkInSlices, type EntrySizeLimits } from '../check-commit.ts'
 import { type CurrentState, failedPrecondition, holds, UnchangedCheck } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import { detachBytes } from '../detach-bytes.ts'
@@ -87,7 +87,7 @@ export function applyCommit(
 export async function applyInSlices(
   environment: Environment,
   commit: Commit,
-  limits: Limits,
+  limits: EntrySizeLimits,
   state: WriteTransactionState,
 ): Promise<Applied> {
   const slice = sliceWithReads(environment)

@@ -8,7 +8,7 @@ import { ownershipRemedy } from './file-failure.ts'
 import { walkFreePages } from './free-pages.ts'
 import { readMainTree } from './main-tree.ts'
 import { refuseUnfinishedBackup } from './make-backup.ts'
-import { codeOf } from './owned-files.ts'
+import { systemErrorCode } from './owned-files.ts'
 import { storeMark } from './store-mark.ts'
 import { PageOwners } from './walk-tree.ts'
 
@@ -85,7 +85,7 @@ function checkAccess(directory: string, name: string, isReadOnly: boolean): void
   try {
     accessSync(join(directory, name), isReadOnly ? constants.R_OK : constants.R_OK | constants.W_OK)
   } catch (cause) {
-    if (codeOf(cause) === 'ENOENT' || codeOf(cause) === 'EROFS') return
+    if (systemErrorCode(cause) === 'ENOENT' || systemErrorCode(cause) === 'EROFS') return
     const what = `${join(directory, name)} may not be ${isReadOnly ? 'read' : 'read and written'} by the user who runs Ashlar`
     throw new Error(`${what}; ${ownershipRemedy(directory)}`, { cause })
   }
@@ -102,8 +102,8 @@ function checkLockFile(directory: string): void {
   try {
     closeSync(openSync(path, constants.O_RDWR))
   } catch (cause) {
-    if (codeOf(cause) === 'EROFS') return
-    throw new Error(`${path} cannot be opened (${String(codeOf(cause))}); ${remedy}`, { cause })
+    if (systemErrorCode(cause) === 'EROFS') return
+    throw new Error(`${path} cannot be opened (${String(systemErrorCode(cause))}); ${remedy}`, { cause })
   }
 }
 

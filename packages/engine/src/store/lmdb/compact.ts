@@ -19,8 +19,8 @@ import { metaPages, newerMeta } from './check-data-file.ts'
 import { CompactedCopy } from './compacted-copy.ts'
 import { DataFile, type TreeHeader } from './data-file.ts'
 import { EntryChecks } from './entry-checks.ts'
-import { syncDirectory } from './environment.ts'
-import { reasonOf } from './file-failure.ts'
+import { syncDirectorySync } from './environment.ts'
+import { describeFileFailure } from './file-failure.ts'
 import { type LockFile, openLockFile } from './file-lock.ts'
 import type { Gate } from './gate.ts'
 import { processDirectory, processesThere, processFile } from './live-processes.ts'
@@ -96,7 +96,9 @@ export async function compactLmdbStore(directory: string, options: CompactionOpt
     }
   } catch (cause) {
     if (options.signal.aborted) throw cause
-    throw new Error(`The LMDB store in ${location} is not compacted: ${reasonOf(cause, location)}`, { cause })
+    throw new Error(`The LMDB store in ${location} is not compacted: ${describeFileFailure(cause, location)}`, {
+      cause,
+    })
   }
 }
 
@@ -304,7 +306,7 @@ async function replaceFile(compaction: Compaction, point: Point, begin: number):
     options.onStep?.('replaced')
     replaceLockTable(join(compacted, 'lock.mdb'), lock)
     options.onStep?.('lock table replaced')
-    syncDirectory(directory)
+    syncDirectorySync(directory)
   } catch (error) {
     settleReplacement(directory)
     throw error

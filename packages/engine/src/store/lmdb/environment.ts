@@ -65,7 +65,7 @@ async function orClosed<T>(root: RootDatabase, action: () => Promise<T>): Promis
 }
 
 /** A new file is durable only if its directory is. */
-export function syncDirectory(directory: string): void {
+export function syncDirectorySync(directory: string): void {
   if (process.platform === 'win32') return
   const descriptor = openSync(directory, 'r')
   try {

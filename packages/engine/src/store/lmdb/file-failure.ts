@@ -1,5 +1,5 @@
 /** Explains file system errors to the operator: their meaning for a store, and the remedy. */
-import { codeOf } from './owned-files.ts'
+import { systemErrorCode } from './owned-files.ts'
 
 const reasons: Readonly<Record<string, (path: string, directory: string) => string>> = {
   ENOENT: (path) => `${path} is not there; check the address of the store, and where symbolic links lead`,
@@ -21,10 +21,10 @@ const reasons: Readonly<Record<string, (path: string, directory: string) => stri
 }
 
 /** A sentence without a full stop that names the path. `directory`: of the store. */
-export function reasonOf(error: unknown, directory: string): string {
+export function describeFileFailure(error: unknown, directory: string): string {
   if (!(error instanceof Error)) return String(error)
   const path = 'path' in error && typeof error.path === 'string' ? error.path : directory
-  return reasons[String(codeOf(error))]?.(path, directory) ?? error.message
+  return reasons[String(systemErrorCode(error))]?.(path, directory) ?? error.message
 }
 
 export function ownershipRemedy(directory: string): string {

@@ -2,7 +2,7 @@
 import { close, closeSync, fstatSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { codeOf, makeFile, openWithoutLinks } from './owned-files.ts'
+import { makeFile, openWithoutLinks, systemErrorCode } from './owned-files.ts'
 
 /** The part of fs-native-extensions in use: OFD locks on Linux, flock on macOS, LockFileEx on Windows. */
 interface LockBinding {
@@ -57,7 +57,7 @@ export function openLockFile(path: string): LockFile {
       return lockFile(binding, path, openWithoutLinks(path, 'write'))
     } catch (error) {
       // The file was deleted in between.
-      if (codeOf(error) !== 'ENOENT' || attempt >= attemptsMax) throw error
+      if (systemErrorCode(error) !== 'ENOENT' || attempt >= attemptsMax) throw error
     }
   }
 }
@@ -91,7 +91,7 @@ function lockFile(binding: LockBinding, path: string, descriptor: number): LockF
         binding.tryLock(descriptor, 0, 0, mode === 'exclusive')
         return true
       } catch (error) {
-        if (codeOf(error) === 'EAGAIN') return false
+        if (systemErrorCode(error) === 'EAGAIN') return false
         throw error
       }
     },

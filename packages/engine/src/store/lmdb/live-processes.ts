@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs
 import { join } from 'node:path'
 import { assert } from '../../errors.ts'
 import { isLocked, type LockFile, openLockFile } from './file-lock.ts'
-import { codeOf } from './owned-files.ts'
+import { systemErrorCode } from './owned-files.ts'
 
 export interface Membership {
   /** Other processes that used the store at the time of joining. */
@@ -113,8 +113,8 @@ function isLive({ path, pid, namespace }: ProcessFile): boolean {
   try {
     return isLocked(path)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false
-    if (codeOf(error) !== 'EACCES') throw error
+    if (systemErrorCode(error) === 'ENOENT') return false
+    if (systemErrorCode(error) !== 'EACCES') throw error
     return namespace !== pidNamespace() || isRunning(pid)
   }
 }
@@ -123,7 +123,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return codeOf(error) !== 'ESRCH'
+    return systemErrorCode(error) !== 'ESRCH'
   }
 }
 
@@ -132,7 +132,7 @@ function removeIfAllowed(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch (error) {
-    if (codeOf(error) !== 'EACCES' && codeOf(error) !== 'EPERM') throw error
+    if (systemErrorCode(error) !== 'EACCES' && systemErrorCode(error) !== 'EPERM') throw error
   }
 }
 

@@ -1,9 +1,9 @@
 /** Makes a backup in a directory. Until it is complete, it cannot be opened as a store, and its directory cannot be used for a new store. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { syncDirectory, syncFile } from './environment.ts'
-import { reasonOf } from './file-failure.ts'
-import { closeFile, codeOf, makeDirectories } from './owned-files.ts'
+import { syncDirectorySync, syncFile } from './environment.ts'
+import { describeFileFailure } from './file-failure.ts'
+import { closeFile, makeDirectories, systemErrorCode } from './owned-files.ts'
 
 /** Exists in the directory of a backup from before anything else until the backup is complete and durable. */
 const unfinishedName = 'backup.unfinished'
@@ -21,13 +21,13 @@ export async function makeBackup(directory: string, write: (into: string) => Pro
     closeFile(written)
     syncFile(written)
     renameSync(written, join(directory, 'data.mdb'))
-    syncDirectory(directory)
+    syncDirectorySync(directory)
   } catch (cause) {
     for (const name of readdirSync(unfinished)) rmSync(join(unfinished, name), { recursive: true, force: true })
-    throw new Error(`The backup into ${directory} is not finished: ${reasonOf(cause, directory)}`, { cause })
+    throw new Error(`The backup into ${directory} is not finished: ${describeFileFailure(cause, directory)}`, { cause })
   }
   rmSync(unfinished, { recursive: true, force: true })
-  syncDirectory(directory)
+  syncDirectorySync(directory)
 }
 
 /** Throws an `Error` with one sentence if a backup into the directory is not finished. */
@@ -43,7 +43,7 @@ function claimDirectory(directory: string): string {
   try {
     mkdirSync(unfinished)
   } catch (cause) {
-    if (codeOf(cause) !== 'EEXIST') throw cause
+    if (systemErrorCode(cause) !== 'EEXIST') throw cause
     throw new Error(
       `A backup into ${directory} is under way, or was not finished; where none is under way, delete that directory first.`,
       { cause },
@@ -61,7 +61,7 @@ function claimDirectory(directory: string): string {
 function syncDirectories(directory: string, firstMade: string | undefined): void {
   const last = firstMade === undefined ? resolve(directory) : dirname(resolve(firstMade))
   for (let path = resolve(directory); ; path = dirname(path)) {
-    syncDirectory(path)
+    syncDirectorySync(path)
     if (path === last) return
   }
 }

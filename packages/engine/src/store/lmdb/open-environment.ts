@@ -6,7 +6,7 @@ import { lockLossMsMax, storeClosingMsMax, storeOpeningMsMax } from '../../limit
 import { PlaceRefused } from '../place-refused.ts'
 import { checkDataFile, noStore } from './check-data-file.ts'
 import { openLmdb, openLmdbToRead } from './environment.ts'
-import { reasonOf } from './file-failure.ts'
+import { describeFileFailure } from './file-failure.ts'
 import type { LockFile } from './file-lock.ts'
 import { enterAllBlocking, type Gate, openGate, openGateToRead } from './gate.ts'
 import { joinProcesses, type Membership, processDirectory, processesThere } from './live-processes.ts'
@@ -15,7 +15,7 @@ import { lockHolders } from './lock-holders.ts'
 import { type LockTable, openLockTable } from './lock-table.ts'
 import { refuseUnfinishedBackup } from './make-backup.ts'
 import { OpenedFiles } from './opened-files.ts'
-import { codeOf, makeDirectories, makeFile } from './owned-files.ts'
+import { makeDirectories, makeFile, systemErrorCode } from './owned-files.ts'
 import { endSharedRead } from './read-pins.ts'
 import { holdDataFile, settleReplacement } from './replaced-file.ts'
 import type { LaidOut } from './storage-layout.ts'
@@ -59,7 +59,9 @@ export async function openEnvironment(directory: string, isReadOnly: boolean): P
     const gate = gateOf(directory, isReadOnly)
     return await openThroughGate(directory, gate, isReadOnly)
   } catch (cause) {
-    throw new Error(`The LMDB store in ${directory} cannot be opened: ${reasonOf(cause, directory)}`, { cause })
+    throw new Error(`The LMDB store in ${directory} cannot be opened: ${describeFileFailure(cause, directory)}`, {
+      cause,
+    })
   }
 }
 
@@ -90,7 +92,7 @@ export function gateOf(directory: string, isReadOnly: boolean): Gate {
   try {
     return openGate(processDirectory(directory))
   } catch (error) {
-    if (isReadOnly && codeOf(error) === 'EROFS') return openGateToRead(processDirectory(directory))
+    if (isReadOnly && systemErrorCode(error) === 'EROFS') return openGateToRead(processDirectory(directory))
     throw error
   }
 }
@@ -268,7 +270,7 @@ function openedEnvironment(
       try {
         if (await alone.enterAlone(storeOpeningMsMax)) return await openInPlace()
       } catch (cause) {
-        throw new Error(`its compacted file cannot be opened: ${reasonOf(cause, directory)}`, { cause })
+        throw new Error(`its compacted file cannot be opened: ${describeFileFailure(cause, directory)}`, { cause })
       } finally {
         alone.close()
       }

@@ -66,9 +66,9 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path, directoryPermissions)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' && isThere(dirname(path)))
+    if (systemErrorCode(error) === 'ENOENT' && isThere(dirname(path)))
       throw new Error(`no directory can be made in ${dirname(path)}; name another place`, { cause: error })
-    if (codeOf(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error
+    if (systemErrorCode(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error
   }
 }
 
@@ -85,7 +85,7 @@ function unlessThere<T>(make: () => T): T | undefined {
   try {
     return make()
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return undefined
+    if (systemErrorCode(error) === 'EEXIST') return undefined
     throw error
   }
 }
@@ -109,7 +109,7 @@ function handOver(descriptor: number, like: Stats, groupBits: number): void {
 
 /** Whether no file can grow: the disk is full, or a limit is reached. */
 export function isOutOfRoom(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String(codeOf(error)))
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String(systemErrorCode(error)))
 }
 
 /** Restricts a file that a library has created. */
@@ -137,6 +137,6 @@ export function wideRightsOf(directory: string): string[] {
 }
 
 /** The error code of the operating system. */
-export function codeOf(error: unknown): unknown {
+export function systemErrorCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
 }

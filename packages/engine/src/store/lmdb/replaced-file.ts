@@ -4,10 +4,10 @@
  */
 import { lstatSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncDirectory } from './environment.ts'
+import { syncDirectorySync } from './environment.ts'
 import { type LockFile, openLockFileThere, openLockFileToRead } from './file-lock.ts'
 import { processDirectory } from './live-processes.ts'
-import { codeOf } from './owned-files.ts'
+import { systemErrorCode } from './owned-files.ts'
 
 export interface ReplacementPaths {
   readonly data: string
@@ -69,7 +69,7 @@ export function settleReplacement(directory: string): void {
   const lockInPlace = identityOf(lock)
   if (lockInPlace === undefined || lockInPlace !== identityOf(lockBefore)) return
   replaceLockTable(join(compacted, 'lock.mdb'), lock)
-  syncDirectory(directory)
+  syncDirectorySync(directory)
 }
 
 /** Moves the prepared lock table, whose disk space is allocated, into place; if it is missing, LMDB creates one. */
@@ -77,7 +77,7 @@ export function replaceLockTable(prepared: string, lock: string): void {
   try {
     renameSync(prepared, lock)
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
+    if (systemErrorCode(error) !== 'ENOENT') throw error
     rmSync(lock, { force: true })
   }
 }
@@ -94,7 +94,7 @@ export function haveAllMoved(directory: string): boolean {
   try {
     before = openLockFileThere(dataBefore)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return true
+    if (systemErrorCode(error) === 'ENOENT') return true
     throw error
   }
   if (!before.tryLock('exclusive')) {

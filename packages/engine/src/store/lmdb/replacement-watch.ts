@@ -6,7 +6,7 @@ import { isLocked } from './file-lock.ts'
 import { processDirectory, processFile } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { FormerEnvironment, OpenEnvironment } from './open-environment.ts'
-import { codeOf, makeFile } from './owned-files.ts'
+import { makeFile, systemErrorCode } from './owned-files.ts'
 import { endSharedRead } from './read-pins.ts'
 import { haveAllMoved, replacementPaths } from './replaced-file.ts'
 
@@ -113,7 +113,7 @@ function isCompacting(announcement: string): boolean {
   try {
     return isLocked(announcement)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false
+    if (systemErrorCode(error) === 'ENOENT') return false
     throw error
   }
 }

@@ -2,7 +2,7 @@
 import { storeOpeningMsMax } from '../../limits.ts'
 import type { Bytes } from '../store.ts'
 import { checkPresence } from './check-data-file.ts'
-import { reasonOf } from './file-failure.ts'
+import { describeFileFailure } from './file-failure.ts'
 import type { Gate } from './gate.ts'
 import { checkIsStore, gateOf, joinOthers } from './open-environment.ts'
 import { type FileReport, verifyDataFile } from './verify-data-file.ts'
@@ -16,7 +16,9 @@ export async function verifyLmdbFile(
     checkIsStore(directory)
     return await verifyThroughGate(directory, gateOf(directory, true), nameOf)
   } catch (cause) {
-    throw new Error(`The LMDB store in ${directory} cannot be checked: ${reasonOf(cause, directory)}`, { cause })
+    throw new Error(`The LMDB store in ${directory} cannot be checked: ${describeFileFailure(cause, directory)}`, {
+      cause,
+    })
   }
 }
 

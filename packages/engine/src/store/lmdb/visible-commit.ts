@@ -10,7 +10,7 @@ import { lastTransaction } from './last-transaction.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { LockTable } from './lock-table.ts'
 import type { OpenedFiles } from './opened-files.ts'
-import { isRunning, type WriterNote } from './writer-note.ts'
+import { isProcessRunning, type WriterNote } from './writer-note.ts'
 
 export interface VisibleCommitParts {
   readonly environment: Environment
@@ -53,7 +53,7 @@ export class VisibleCommit {
     const problem = this.parts.files.problem()
     if (problem !== undefined) throw fatalFailure(problem)
     // It is still committing, and has acknowledged nothing.
-    if (isRunning(pid)) return
+    if (isProcessRunning(pid)) return
     this.raise(written)
   }
 

@@ -2,7 +2,7 @@
 import { closeSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { processDirectory } from './live-processes.ts'
-import { codeOf, isOutOfRoom, makeFile, openWithoutLinks } from './owned-files.ts'
+import { isOutOfRoom, makeFile, openWithoutLinks, systemErrorCode } from './owned-files.ts'
 import { identityOf, replacementPaths } from './replaced-file.ts'
 
 const numberBytes = 4
@@ -84,17 +84,17 @@ function filesOf(directory: string): string {
  * Whether a process of this machine has not begun to exit. The system frees its memory before it closes its connections: so after a connection was
  * seen to close, this returns false. Where the system does not show that, the process may count as running for a moment longer.
  */
-export function isRunning(pid: number): boolean {
+export function isProcessRunning(pid: number): boolean {
   if (pid === process.pid) return true
   if (pid === 0) return false
   try {
     if (process.platform === 'linux') return !readFileSync(`/proc/${pid}/statm`, 'latin1').startsWith('0 ')
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ESRCH') throw error
+    if (systemErrorCode(error) !== 'ENOENT' && systemErrorCode(error) !== 'ESRCH') throw error
   }
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return codeOf(error) === 'EPERM'
+    return systemErrorCode(error) === 'EPERM'
   }
 }

@@ -39,12 +39,12 @@ export class Attempts {
     if (failure === 'refused' || failure === 'unavailable') return false
     if (failure === 'passing' && this.attempt >= passingMax) return false
     if (failure !== 'passing' && this.attempt >= this.attemptsMin && performance.now() >= this.end) return false
-    await pause(this.attempt)
+    await delayBeforeAttempt(this.attempt)
     return true
   }
 }
 
 /** Grows with each attempt, and is random, so that operations that failed together do not retry together. */
-export async function pause(attempt: number): Promise<void> {
+export async function delayBeforeAttempt(attempt: number): Promise<void> {
   await delay(Math.random() * Math.min(delayMsMax, 2 ** attempt))
 }

@@ -1,6 +1,6 @@
 /** Checks that connections are sessions of the server, not assigned by a pooler per transaction. */
 import type pg from 'pg'
-import { pause } from './attempts.ts'
+import { delayBeforeAttempt } from './attempts.ts'
 import type { Connections } from './connections.ts'
 
 /** A pooler may assign connections in any order; a few transactions reveal it. */
@@ -33,7 +33,7 @@ async function compareBackends(one: pg.PoolClient, other: pg.PoolClient): Promis
     backendsOfOne.add(await backendOf(one))
     await other.query('COMMIT')
     if (backendsOfOne.size > 1 || backendsOfOne.has(backendOfOther)) throw new Error(refusal)
-    await pause(round)
+    await delayBeforeAttempt(round)
   }
 }
 

@@ -8,7 +8,7 @@ import { fencedSqlState } from './commit-function.ts'
 import { type CommitParameters, parameterNames } from './commit-parameters.ts'
 import type { CommitConnection, Connections } from './connections.ts'
 import { type CallLayout, encodeCall } from './encode-call.ts'
-import { codeOf, failureOf, outcomeUnknown, statementTimedOut, toStoreError } from './failures.ts'
+import { failureOf, outcomeUnknown, sqlState, statementTimedOut, toStoreError } from './failures.ts'
 import type { Tables } from './tables.ts'
 
 export interface CommitStrategy {
@@ -59,7 +59,7 @@ export async function commitTogether(
       connection.client.release()
       return call.outcomes(failed)
     } catch (error) {
-      const failure = codeOf(error) === fencedSqlState ? 'unusable' : failureOf(error)
+      const failure = sqlState(error) === fencedSqlState ? 'unusable' : failureOf(error)
       // Citus commits the rows of a single node there first, and may be interrupted before it learns of it.
       const isUnknown = failure === 'lost' || (nodes !== undefined && failure === 'unavailable')
       connection.client.release(isUnknown || failure === 'unusable')
@@ -67,7 +67,7 @@ export async function commitTogether(
         ? await resolveUnknownOutcome(connections, { connection, proof, nodes, error })
         : undefined
       if (failed !== undefined) return call.outcomes(failed)
-      if (codeOf(error) === statementTimedOut && call.size > 1) throw new FailedTogether()
+      if (sqlState(error) === statementTimedOut && call.size > 1) throw new FailedTogether()
       if (!(await attempts.another(failure))) throw toStoreError(location, error)
     }
   }

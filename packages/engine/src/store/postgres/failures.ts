@@ -142,7 +142,7 @@ export function isPassing(failure: Failure): boolean {
   return failure === 'lost' || failure === 'passing' || failure === 'unusable'
 }
 
-export function codeOf(error: unknown): string | undefined {
+export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
 }
@@ -173,13 +173,13 @@ export function allInUse({
 }
 
 function unusable(location: string, error: unknown): string {
-  return `The store ${location} cannot be used at present: ${reasonOf(error)}.`
+  return `The store ${location} cannot be used at present: ${describeSqlFailure(error)}.`
 }
 
 /** The error of a store that cannot be opened. */
 export function startFailure(location: string, error: unknown): Error {
   if (error instanceof AshlarError) return error
-  return new Error(`The store ${location} cannot be opened: ${reasonOf(error)}.`, { cause: error })
+  return new Error(`The store ${location} cannot be opened: ${describeSqlFailure(error)}.`, { cause: error })
 }
 
 /** The error to throw for a failed statement: an internal one unless the database is the cause. */
@@ -190,15 +190,15 @@ export function toStoreError(location: string, error: unknown): unknown {
 }
 
 /** The reason for a failed statement or connection; names no user, and no node but the addressed one. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof FollowedFailure) return reasonOf(error.cause)
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+export function describeSqlFailure(error: unknown): string {
+  if (error instanceof FollowedFailure) return describeSqlFailure(error.cause)
+  if (error instanceof AggregateError && error.errors.length > 0) return describeSqlFailure(error.errors[0])
   const state = stateOf(error)
   if (state !== undefined) {
     const reason = longestPrefix(reasonByState, state)
     if (reason !== undefined) return `${reason} (SQLSTATE ${state})`
   }
-  const code = codeOf(error)
+  const code = sqlState(error)
   const reason = code === undefined ? undefined : reasonByCode[code]
   if (reason !== undefined) return `${reason} (${code})`
   const message = error instanceof Error ? error.message.replace(/\.$/, '') : String(error)

@@ -16,7 +16,7 @@ export interface WaitingRequest {
   reject(error: unknown): void
 }
 
-export interface StatementKind<R extends WaitingRequest> {
+export interface RequestGrouping<R extends WaitingRequest> {
   /** The first requests, as many as fit one statement. */
   first(waiting: readonly R[]): readonly R[]
   /** Whether to send another statement while `active` ones run, instead of letting requests gather. */
@@ -27,7 +27,7 @@ export interface StatementKind<R extends WaitingRequest> {
 
 export class GroupedStatements<R extends WaitingRequest> {
   private readonly connections: Connections
-  private readonly kind: StatementKind<R>
+  private readonly kind: RequestGrouping<R>
   private waiting: R[] = []
   private gathering: NodeJS.Immediate | undefined
   private timer: NodeJS.Timeout | undefined
@@ -37,7 +37,7 @@ export class GroupedStatements<R extends WaitingRequest> {
   private generation = 0
   private answered = 0
 
-  constructor(connections: Connections, kind: StatementKind<R>) {
+  constructor(connections: Connections, kind: RequestGrouping<R>) {
     this.connections = connections
     this.kind = kind
   }

@@ -5,7 +5,7 @@ import { checkSessions } from './check-sessions.ts'
 import { commitFunctionMark, commitFunctionVersion } from './commit-function.ts'
 import type { Connections } from './connections.ts'
 import { checkCoordinator } from './detect-citus.ts'
-import { codeOf } from './failures.ts'
+import { sqlState } from './failures.ts'
 import { oldestTablesVersion, tablesVersion } from './schema.ts'
 
 /** Serializes definitions; released at the end of the transaction. */
@@ -43,7 +43,7 @@ async function define(connections: Connections, definitions: string, advice: str
       await run(`CREATE SCHEMA IF NOT EXISTS ${schema}; ${definitions}`)
     })
   } catch (error) {
-    if (codeOf(error) !== insufficientPrivilege) throw error
+    if (sqlState(error) !== insufficientPrivilege) throw error
     throw new Error(`the user may not define the schema ${schema} and its tables${advice}`, { cause: error })
   }
 }
@@ -77,7 +77,7 @@ export async function renewCommitFunction(connections: Connections, definition: 
       if (isOld(await run(readVersion))) await run(definition)
     })
   } catch (error) {
-    if (codeOf(error) !== insufficientPrivilege) throw error
+    if (sqlState(error) !== insufficientPrivilege) throw error
     throw new Error(
       `its function ${schema}.commit is of an earlier version of Ashlar, and this user may not replace it; its owner does by opening the store`,
     )

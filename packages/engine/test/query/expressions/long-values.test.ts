@@ -6,10 +6,10 @@ import {
   indexBehind,
   searchYielding,
 } from '../../../src/query/functions/long-texts.ts'
-import type { Pieces } from '../../../src/query/functions/work.ts'
+import type { StepwiseResult } from '../../../src/query/functions/work.ts'
 import { queryTest } from '../query-database.ts'
 
-function inPieces(pieces: Pieces): { readonly value: unknown; readonly steps: readonly number[] } {
+function inPieces(pieces: StepwiseResult): { readonly value: unknown; readonly steps: readonly number[] } {
   const steps: number[] = []
   for (;;) {
     const piece = pieces.next()

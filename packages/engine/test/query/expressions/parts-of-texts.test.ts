@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { replaceYielding, splitYielding, trim } from '../../../src/query/functions/parts-of-texts.ts'
-import type { Pieces } from '../../../src/query/functions/work.ts'
+import type { StepwiseResult } from '../../../src/query/functions/work.ts'
 import { runs } from '../../bytes/property-runs.ts'
 import { queryTest } from '../query-database.ts'
 
-function whole(pieces: Pieces): unknown {
+function whole(pieces: StepwiseResult): unknown {
   for (;;) {
     const piece = pieces.next()
     if (piece.done === true) return piece.value

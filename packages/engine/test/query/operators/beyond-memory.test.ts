@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EngineLimits } from '../../../src/limits.ts'
-import { nodeFileSystem, type OpenFile, TemporarySpace } from '../../../src/spill/temporary-space.ts'
+import { nodeFileSystem, type TemporaryFileHandle, TemporarySpace } from '../../../src/spill/temporary-space.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { runs } from '../../bytes/property-runs.ts'
 import { rowValues } from '../../row-texts.ts'
@@ -37,20 +37,20 @@ const given = Array.from({ length: count }, (_, k) => {
 const narrow: Partial<EngineLimits> = { statementBytesMax: 2 ** 17 }
 
 /** Files that are open, and what is told of each block that a statement writes. */
-const openFiles = new Set<OpenFile>()
+const openFiles = new Set<TemporaryFileHandle>()
 let writes = 0
 let onWrite: (writes: number) => void = () => undefined
 let failure: (writes: number) => Error | undefined = () => undefined
 
-async function create(path: string): Promise<OpenFile> {
+async function create(path: string): Promise<TemporaryFileHandle> {
   const file = await nodeFileSystem.create(path)
   const write = (async (bytes: Buffer, offset: number, length: number, position: number) => {
     onWrite(++writes)
     const failed = failure(writes)
     if (failed !== undefined) throw failed
     return file.write(bytes, offset, length, position)
-  }) as OpenFile['write']
-  const own: OpenFile = {
+  }) as TemporaryFileHandle['write']
+  const own: TemporaryFileHandle = {
     read: file.read.bind(file),
     write,
     truncate: file.truncate.bind(file),

@@ -31,7 +31,7 @@ export function readOperations(
     requestHeaderBytesMax,
   }: Pick<Limits, 'transactionOperationsMax' | 'requestHeaderBytesMax'>,
 ): RequestedOperation[] {
-  if (!Array.isArray(body)) throw malformed('The body is an array of operations.', [])
+  if (!Array.isArray(body)) throw malformedOperation('The body is an array of operations.', [])
   if (body.length > operationsMax) {
     const message = `A transaction has at most ${operationsMax} operations, not ${body.length} (transactionOperationsMax).`
     throw new AshlarError('LimitExceeded', message)
@@ -41,7 +41,8 @@ export function readOperations(
     const operation = readOperation(value, position)
     const { id } = operation
     checkHead(operation, requestHeaderBytesMax)
-    if (id !== undefined && ids.has(id)) throw malformed(`Two operations have the id '${id}'.`, [position, 'id'])
+    if (id !== undefined && ids.has(id))
+      throw malformedOperation(`Two operations have the id '${id}'.`, [position, 'id'])
     if (id !== undefined) ids.add(id)
     return operation
   })
@@ -58,7 +59,7 @@ function checkHead({ number, uri, conditions }: RequestedOperation, bytesMax: nu
 
 function readOperation(value: unknown, position: number): RequestedOperation {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw malformed(`Operation ${position + 1} is an object with method and uri.`, [position])
+    throw malformedOperation(`Operation ${position + 1} is an object with method and uri.`, [position])
   }
   const operation = value as Readonly<Record<string, unknown>>
   for (const name in operation) if (!fields.has(name)) throw unknownFields(operation, position)
@@ -90,7 +91,7 @@ function conditionsOf(
     if (value === undefined) continue
     if (typeof value !== 'string' || !isEntityTags(value)) {
       const message = `Operation ${position + 1}: ${field} is * or entity tags in double quotes, with commas between them.`
-      throw malformed(message, [position, field])
+      throw malformedOperation(message, [position, field])
     }
     conditions[header] = value
   }
@@ -99,23 +100,23 @@ function conditionsOf(
 
 function requiredText(value: unknown, field: string, position: number): string {
   if (typeof value === 'string' && value !== '') return value
-  throw malformed(`Operation ${position + 1} needs ${field}, a string.`, [position, field])
+  throw malformedOperation(`Operation ${position + 1} needs ${field}, a string.`, [position, field])
 }
 
 function resultOf(value: unknown, position: number): string {
   const result = value === undefined ? 'keep' : typeof value === 'string' ? value.toLowerCase() : ''
   if (result === 'keep' || result === 'dispose') return result
-  throw malformed(`Operation ${position + 1}: result is keep or dispose.`, [position, 'result'])
+  throw malformedOperation(`Operation ${position + 1}: result is keep or dispose.`, [position, 'result'])
 }
 
 function idOf(value: unknown, position: number): string {
   if (typeof value === 'string' && idPattern.test(value)) return value
-  throw malformed(`Operation ${position + 1}: id is a name of letters, digits, _ and -, at most 64 of them.`, [
+  throw malformedOperation(`Operation ${position + 1}: id is a name of letters, digits, _ and -, at most 64 of them.`, [
     position,
     'id',
   ])
 }
 
-export function malformed(message: string, place: ErrorDetail['place']): AshlarError {
+export function malformedOperation(message: string, place: ErrorDetail['place']): AshlarError {
   return new AshlarError('MalformedRequest', message, [{ place, message }])
 }

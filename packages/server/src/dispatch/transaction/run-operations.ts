@@ -1,9 +1,9 @@
 /** POST /v1/transaction: executes operations in order, as one commit (contract 7.1). */
 import {
   AshlarError,
+  type ChangeFollowing,
   type Database,
   type FederatedDatabase,
-  type Following,
   type JsonSource,
   noteText,
   type Once,
@@ -232,7 +232,7 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 function plainRequest(request: FdWideRequest): Omit<FdWideRequest, 'params' | 'query' | 'body' | 'headers'> {
   const { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder, slice } = request
   const problemOf = (error: unknown): Problem => request.problemOf(error)
-  const following = (): Following => request.following()
+  const following = (): ChangeFollowing => request.following()
   const its = { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder, slice }
   return { ...its, following, problemOf, replyType: 'json' }
 }

@@ -1,5 +1,5 @@
 /** Rows as CSV (RFC 4180): a header, and one record per row (docs/export.md has the rules for values). */
-import { JsonText, openTimeSlice, type RowChunk, type RowChunks } from '@ashlar/engine'
+import { JsonFragment, openTimeSlice, type RowChunk, type RowChunks } from '@ashlar/engine'
 
 const special = /[",\r\n]|^\s|\s$/
 /** Matches values that spreadsheets would evaluate (OWASP, CSV injection). */
@@ -32,7 +32,7 @@ export async function* csvRows(
     }
     const paths = header.map((column) => ({ column, path: column.split('.'), above: withPrefixes(column) }))
     const batchRows = Math.max(1, Math.floor(cellsPerCheck / (paths.length + 1)))
-    const recordOf = (row: JsonText): string => {
+    const recordOf = (row: JsonFragment): string => {
       const json = jsonColumns?.get(classOf(row))
       const cells = paths.map(({ column, path, above }) => {
         return cellOf(valueAt(row, column, path), textCell, json !== undefined && above.some((one) => json.has(one)))
@@ -72,18 +72,18 @@ function chunkOf(records: readonly string[]): RowChunk {
 }
 
 /** The rows as texts: parsed values would lose digits of numbers, and the order of names. */
-function rowsOf({ bytes, starts }: RowChunk): readonly JsonText[] {
+function rowsOf({ bytes, starts }: RowChunk): readonly JsonFragment[] {
   return starts.map((start, i) => {
     const next = starts[i + 1]
-    return new JsonText(bytes.toString('utf8', start, next === undefined ? bytes.length : next - 1))
+    return new JsonFragment(bytes.toString('utf8', start, next === undefined ? bytes.length : next - 1))
   })
 }
 
 /** Returns the value of a column: the field of that name, or a path through embedded objects. */
-function valueAt(row: JsonText, column: string, path: readonly string[]): JsonText | undefined {
+function valueAt(row: JsonFragment, column: string, path: readonly string[]): JsonFragment | undefined {
   const own = row.fields.get(column)
   if (own !== undefined) return own
-  let value: JsonText | undefined = row
+  let value: JsonFragment | undefined = row
   for (const name of path) value = value?.fields.get(name)
   return value
 }
@@ -96,12 +96,12 @@ function withPrefixes(column: string): readonly string[] {
 }
 
 /** The class of an exported object. */
-function classOf(row: JsonText): string {
+function classOf(row: JsonFragment): string {
   return charactersOf(row.fields.get('__class__')?.toString() ?? '""')
 }
 
 /** Writes null as an empty cell, an empty string as two quotes, and objects and arrays as their JSON. `isJson`: also strings. */
-function cellOf(value: JsonText | undefined, textCell: (text: string) => string, isJson: boolean): string {
+function cellOf(value: JsonFragment | undefined, textCell: (text: string) => string, isJson: boolean): string {
   const text = value === undefined ? 'null' : value.toString()
   if (text === 'null') return ''
   if (text.startsWith('"')) return textCell(isJson ? text : charactersOf(text))

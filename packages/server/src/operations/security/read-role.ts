@@ -1,13 +1,13 @@
 /** Reads a role from a request body; the engine validates its grants later, with better messages than a schema gives. */
 import { AshlarError } from '@ashlar/engine'
-import { malformed } from '../../dispatch/transaction/read-operations.ts'
+import { malformedOperation } from '../../dispatch/transaction/read-operations.ts'
 import { ServerError } from '../../errors/server-errors.ts'
 import type { RoleChange } from '../../security/custom-roles.ts'
 
 /** Throws MalformedRequest, UnknownField. */
 export function readCreateRole(body: unknown): RoleChange & { readonly name: string } {
   const { name, ...change } = fieldsOf(body, ['name', 'actions', 'grants'])
-  if (typeof name !== 'string') throw malformed('A role has a name, a text.', ['name'])
+  if (typeof name !== 'string') throw malformedOperation('A role has a name, a text.', ['name'])
   return { name, ...readFields(change) }
 }
 
@@ -30,7 +30,7 @@ function unchangeable(message: string): ServerError {
 
 function readFields({ actions, grants }: Readonly<Record<string, unknown>>): RoleChange {
   if (actions !== undefined && !isTexts(actions))
-    throw malformed('The actions of a role are an array of texts.', ['actions'])
+    throw malformedOperation('The actions of a role are an array of texts.', ['actions'])
   return { actions, grants }
 }
 
@@ -39,7 +39,8 @@ function isTexts(value: unknown): value is readonly string[] {
 }
 
 function fieldsOf(body: unknown, allowed: readonly string[]): Readonly<Record<string, unknown>> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw malformed('A role is an object.', [])
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw malformedOperation('A role is an object.', [])
   for (const name of Object.keys(body)) {
     if (allowed.includes(name)) continue
     const message = `A role has no field '${name.slice(0, 60)}': it has ${allowed.join(', ')}.`

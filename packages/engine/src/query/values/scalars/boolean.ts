@@ -5,7 +5,7 @@ import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from '.
 
 const codec = codecOf({ logicalType: 'boolean' })
 
-export const boolean: ScalarDefinition = {
+export const booleanScalar: ScalarDefinition = {
   ...apart,
   codec,
   words: ['boolean'],

@@ -3,7 +3,7 @@ import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from '.
 
 const codec = codecOf({ logicalType: 'bytes' })
 
-export const bytes: ScalarDefinition = {
+export const bytesScalar: ScalarDefinition = {
   ...apart,
   codec,
   words: ['bytes'],

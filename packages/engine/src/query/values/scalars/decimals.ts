@@ -19,12 +19,12 @@ import {
 import type { OperatorName } from '../../language/operators.ts'
 import { decimalType, isNumeric, isWritten, type ScalarType } from '../value-type.ts'
 import { toInteger } from '../whole-number.ts'
-import { plainNumber } from './numbers.ts'
-import { apart, type Convert, codecOf, comparePlain, type ScalarDefinition } from './scalar-kind.ts'
+import { normalizeNumber } from './numbers.ts'
+import { apart, type ConvertScalar, codecOf, comparePlain, type ScalarDefinition } from './scalar-kind.ts'
 
 const codec = codecOf({ logicalType: 'decimal', precision: 38, scale: 0 })
 
-export const decimal: ScalarDefinition = {
+export const decimalScalar: ScalarDefinition = {
   ...apart,
   codec,
   words: ['decimal'],
@@ -35,7 +35,7 @@ export const decimal: ScalarDefinition = {
     integer: compareExactly,
     real: (one, other) => comparePlain(Number(one), Number(other)),
   },
-  fromText: (text) => parseDecimal(plainNumber(text)),
+  fromText: (text) => parseDecimal(normalizeNumber(text)),
   toText: String,
   castFrom: {
     integer: (value) => toDecimal(value as AnyNumber),
@@ -99,7 +99,7 @@ function operationOf(operator: OperatorName): Operation | undefined {
 }
 
 /** CAST to a decimal with precision and scale: excess digits after the point are truncated; null if there are too many before it. */
-export function castToDigits({ precision, scale }: NonNullable<ScalarType['digits']>): Convert {
+export function castToDigits({ precision, scale }: NonNullable<ScalarType['digits']>): ConvertScalar {
   const end = powerOfTen(precision)
   return (value) => {
     const cut = value === null ? undefined : withScale(exact(value), scale)

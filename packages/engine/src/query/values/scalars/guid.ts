@@ -3,7 +3,7 @@ import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from '.
 
 const codec = codecOf({ logicalType: 'guid' })
 
-export const guid: ScalarDefinition = {
+export const guidScalar: ScalarDefinition = {
   ...apart,
   codec,
   words: ['guid'],

@@ -9,7 +9,7 @@ const codec = codecOf({ logicalType: 'interval' })
 const type: ScalarType = { kind: 'interval' }
 const ticksMax = 5_000_000 * ticksPerDay
 
-export const interval: ScalarDefinition = {
+export const intervalScalar: ScalarDefinition = {
   ...apart,
   codec,
   words: ['interval'],

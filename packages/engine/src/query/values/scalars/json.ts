@@ -6,15 +6,15 @@ import { isArrayAt, isObjectAt, isStringAt, stringAt } from '../../../types/json
 import { canonicalJson, jsonTextOf, parseJsonText } from '../../../types/json-value.ts'
 import { ValueError } from '../../../types/logical-type.ts'
 import { noTextFormats } from '../text-format.ts'
-import { boolean } from './boolean.ts'
-import { bytes } from './bytes.ts'
-import { decimal } from './decimals.ts'
-import { guid } from './guid.ts'
-import { interval } from './interval.ts'
-import { date, datetime, datetimeoffset, time } from './moments.ts'
-import { integer, real } from './numbers.ts'
-import { apart, type ByKind, type Convert, type ScalarDefinition, sameKind } from './scalar-kind.ts'
-import { character } from './texts.ts'
+import { booleanScalar } from './boolean.ts'
+import { bytesScalar } from './bytes.ts'
+import { decimalScalar } from './decimals.ts'
+import { guidScalar } from './guid.ts'
+import { intervalScalar } from './interval.ts'
+import { dateScalar, datetimeoffsetScalar, datetimeScalar, timeScalar } from './moments.ts'
+import { integerScalar, realScalar } from './numbers.ts'
+import { apart, type ByKind, type ConvertScalar, type ScalarDefinition, sameKind } from './scalar-kind.ts'
+import { characterScalar } from './texts.ts'
 
 const codec = codecFor(
   { logicalType: 'json' },
@@ -25,7 +25,7 @@ const codec = codecFor(
   },
 )
 
-export const json: ScalarDefinition = {
+export const jsonScalar: ScalarDefinition = {
   ...apart,
   codec,
   words: ['json'],
@@ -37,18 +37,18 @@ export const json: ScalarDefinition = {
   toText: (value) => plainTextOf(value as string),
   castFrom: { string: parsed, character: parsed },
   castTo: casts({
-    boolean,
-    character,
-    integer,
-    real,
-    decimal,
-    guid,
-    date,
-    time,
-    datetime,
-    datetimeoffset,
-    interval,
-    bytes,
+    boolean: booleanScalar,
+    character: characterScalar,
+    integer: integerScalar,
+    real: realScalar,
+    decimal: decimalScalar,
+    guid: guidScalar,
+    date: dateScalar,
+    time: timeScalar,
+    datetime: datetimeScalar,
+    datetimeoffset: datetimeoffsetScalar,
+    interval: intervalScalar,
+    bytes: bytesScalar,
   }),
   toJson: codec.toJson,
   writeJson: (to, value) => to.raw(Buffer.from(value as string)),
@@ -67,7 +67,7 @@ function plainTextOf(text: string): string {
   return isStringAt(text, 0) ? stringAt(text, { start: 0, end: text.length }) : text
 }
 
-function casts(kinds: ByKind<ScalarDefinition>): ByKind<Convert> {
+function casts(kinds: ByKind<ScalarDefinition>): ByKind<ConvertScalar> {
   return Object.fromEntries(
     Object.entries(kinds).map(([kind, definition]) => [
       kind,
@@ -85,7 +85,7 @@ function castTo(kind: string, definition: ScalarDefinition, text: string): unkno
   if (kind === 'integer' && (text === 'true' || text === 'false')) return Number(text === 'true')
   const isNumber = /^[-\d]/.test(text)
   if (kind === 'boolean' && isNumber) return Number(text) !== 0
-  if (kind === 'integer' && /[.eE]/.test(text) && isNumber) return integer.castFrom.real?.(Number(text))
+  if (kind === 'integer' && /[.eE]/.test(text) && isNumber) return integerScalar.castFrom.real?.(Number(text))
   if (!isStringAt(text, 0) && !kindsOfWordsAndNumbers.includes(kind)) return null
   return definition.fromText(plainTextOf(text).trim(), noTextFormats)
 }

@@ -2,14 +2,14 @@
 import { ticksPerDay, ticksPerSecond } from '../../../types/calendar.ts'
 import { isWithinYears, type OffsetDateTime, withoutOffset } from '../../../types/datetime.ts'
 import type { OperatorName } from '../../language/operators.ts'
-import { type FormattedKind, plainText, type TextFormats } from '../text-format.ts'
+import { type FormattedKind, parseFormatted, type TextFormats } from '../text-format.ts'
 import type { ScalarKind, ScalarType } from '../value-type.ts'
 import {
   type Arithmetic,
   apart,
   type ByKind,
   type Compare,
-  type Convert,
+  type ConvertScalar,
   codecOf,
   comparePlain,
   type ScalarDefinition,
@@ -27,19 +27,19 @@ const timeCodec = codecOf({ logicalType: 'time' })
 const datetimeCodec = codecOf({ logicalType: 'datetime', storage: 'datetime' })
 const datetimeoffsetCodec = codecOf({ logicalType: 'datetime', storage: 'datetimeoffset' })
 
-export const date: ScalarDefinition = {
+export const dateScalar: ScalarDefinition = {
   ...momentKind('date', 'date', dateCodec),
   compareWith: momentOrder('date'),
   castFrom: fromMoments((ticks) => Math.floor(ticks / ticksPerDay)),
 }
 
-export const time: ScalarDefinition = {
+export const timeScalar: ScalarDefinition = {
   ...momentKind('time', 'time', timeCodec),
   compareWith: { time: comparePlain },
   castFrom: fromMoments((ticks) => ticks - Math.floor(ticks / ticksPerDay) * ticksPerDay),
 }
 
-export const datetime: ScalarDefinition = {
+export const datetimeScalar: ScalarDefinition = {
   ...momentKind('datetime', 'datetime', datetimeCodec),
   compareWith: momentOrder('datetime'),
   // A datetime without an offset is in UTC.
@@ -47,7 +47,7 @@ export const datetime: ScalarDefinition = {
   coerceFrom: { date: midnightOf, datetimeoffset: (value) => withoutOffset(value as OffsetDateTime) },
 }
 
-export const datetimeoffset: ScalarDefinition = {
+export const datetimeoffsetScalar: ScalarDefinition = {
   ...momentKind('datetimeoffset', 'datetime', datetimeoffsetCodec),
   compareWith: momentOrder('datetimeoffset'),
   castFrom: withOffsets(),
@@ -73,7 +73,7 @@ function momentKind(kind: ScalarKind, format: FormattedKind, codec: Codec): Omit
 
 function inFormat(kind: FormattedKind, text: string, formats: TextFormats): string {
   const format = formats[kind]
-  return format === undefined ? text : plainText(kind, text, format)
+  return format === undefined ? text : parseFormatted(kind, text, format)
 }
 
 function isMoment(kind: ScalarKind): kind is MomentKind {
@@ -111,7 +111,7 @@ function inUtc(value: unknown): unknown {
   return isWithinYears(ticks) ? ticks : null
 }
 
-function withOffsets(): ByKind<Convert> {
+function withOffsets(): ByKind<ConvertScalar> {
   return {
     date: (value) => ({ ticks: (value as number) * ticksPerDay, offsetMinutes: 0 }),
     datetime: (value) => ({ ticks: value as number, offsetMinutes: 0 }),
@@ -119,7 +119,7 @@ function withOffsets(): ByKind<Convert> {
 }
 
 /** Uses the local time of a value with an offset. */
-function fromMoments(convert: (ticks: number) => number): ByKind<Convert> {
+function fromMoments(convert: (ticks: number) => number): ByKind<ConvertScalar> {
   return {
     datetime: (value) => convert(value as number),
     datetimeoffset: (value) => {

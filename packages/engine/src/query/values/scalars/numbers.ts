@@ -42,12 +42,12 @@ const numberDefinition = {
 const integerCodec = codecOf({ logicalType: 'integer', encoding: 'signed', storage: 'b64' })
 
 /** In memory: a number while that is exact, a bigint beyond. */
-export const integer: ScalarDefinition = {
+export const integerScalar: ScalarDefinition = {
   ...numberDefinition,
   codec: integerCodec,
   words: ['integer'],
   fromText(text) {
-    const value = integerCodec.parse(plainNumber(text)) as bigint
+    const value = integerCodec.parse(normalizeNumber(text)) as bigint
     const isSafe = value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER
     return isSafe ? Number(value) : value
   },
@@ -70,11 +70,11 @@ export const integer: ScalarDefinition = {
 const realCodec = codecOf({ logicalType: 'real', storage: 'b64' })
 const singleCodec = codecOf({ logicalType: 'real', storage: 'b32' })
 
-export const real: ScalarDefinition = {
+export const realScalar: ScalarDefinition = {
   ...numberDefinition,
   codec: realCodec,
   words: ['real', 'float'],
-  fromText: (text) => realCodec.parse(plainNumber(text)),
+  fromText: (text) => realCodec.parse(normalizeNumber(text)),
   toText: (value, type) => String(codecOfReal(type).toJson(Number(value))),
   // A value of type real may be a whole number or a decimal in memory.
   castFrom: { integer: Number, real: Number },
@@ -105,7 +105,7 @@ function commonNumber(own: ScalarType, other: ScalarType): ScalarType | undefine
 const writtenNumber = /^([+-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
 /** Converts `.25`, `7.`, `+1` and `007` to the notation of JSON. A text that is not a number is returned as is. */
-export function plainNumber(written: string): string {
+export function normalizeNumber(written: string): string {
   const text = written.trim()
   const [, sign, mantissa = '', exponent = ''] = writtenNumber.exec(text) ?? []
   if (sign === undefined) return text

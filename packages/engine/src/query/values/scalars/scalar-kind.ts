@@ -11,7 +11,7 @@ import type { ScalarKind, ScalarType, ValueType } from '../value-type.ts'
 
 /** Negative, zero or positive. */
 export type Compare = (one: unknown, other: unknown) => number
-export type Convert = (value: unknown) => unknown
+export type ConvertScalar = (value: unknown) => unknown
 
 /** Indexed by the other kind; a missing entry means the two kinds don't combine. */
 export type ByKind<T> = { readonly [Kind in ScalarKind]?: T }
@@ -36,10 +36,10 @@ export interface ScalarDefinition {
   /** The result of CAST to a text. */
   toText(value: unknown, type: ScalarType): string
   /** CAST from and to other kinds, except texts (above); null if there is no such value. */
-  readonly castFrom: ByKind<Convert>
-  readonly castTo: ByKind<Convert>
+  readonly castFrom: ByKind<ConvertScalar>
+  readonly castTo: ByKind<ConvertScalar>
   /** Implicit conversions from other kinds. Throws ValueError. */
-  readonly coerceFrom: ByKind<Convert>
+  readonly coerceFrom: ByKind<ConvertScalar>
   /** Plain data, in which whole numbers may be bigints. */
   toJson(value: unknown, type: ScalarType): unknown
   /** JSON text of the same content; a number that JSON cannot represent is null. */

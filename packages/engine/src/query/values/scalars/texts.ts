@@ -18,7 +18,7 @@ const textDefinition = {
 
 const stringCodec = codecOf({ logicalType: 'string', encoding: 'utf8', storage: 'variable' })
 
-export const string: ScalarDefinition = {
+export const stringScalar: ScalarDefinition = {
   ...textDefinition,
   codec: stringCodec,
   words: ['string'],
@@ -28,7 +28,7 @@ export const string: ScalarDefinition = {
 
 const characterCodec = codecOf({ logicalType: 'character', storage: 'b32' })
 
-export const character: ScalarDefinition = {
+export const characterScalar: ScalarDefinition = {
   ...textDefinition,
   codec: characterCodec,
   words: ['character'],
