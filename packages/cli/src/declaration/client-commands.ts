@@ -15,6 +15,7 @@ import type { OutputOptions } from '../output/output.ts'
 import { interruptionMessages, runCommand } from '../output/run-command.ts'
 import * as schema from '../schema/schema.ts'
 import { runShell } from '../shell/run-shell.ts'
+import { writeTypes } from '../types/types.ts'
 
 export { loadDemo } from '../import/load-demo.ts'
 
@@ -35,6 +36,7 @@ const others = {
   showFd,
   showStatus,
   updateObject: updateObjectCommand,
+  writeTypes,
 } satisfies Readonly<Record<string, unknown>>
 
 const commands: Readonly<Record<ClientCommandName, unknown>> = { ...others, ...schema, ...tools, ...webhooks }
@@ -59,6 +61,7 @@ const readingCommands: readonly ClientCommandName[] = [
   'showFd',
   'showSchemaLog',
   'showStatus',
+  'writeTypes',
 ]
 
 function stoppedText(name: ClientCommandName, options: object): string {

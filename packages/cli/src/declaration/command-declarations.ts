@@ -213,6 +213,19 @@ export function addSchemaCommand(program: Command): void {
   ).addOption(new Option('--format <format>', 'diagram format (default: mermaid)').choices(['mermaid', 'svg']))
 }
 
+export function addTypesCommand(program: Command): void {
+  addClientCommand(
+    program,
+    'types [files]',
+    `Write the classes as TypeScript declarations for the typed interface of @ashlar/client: those of a server, of a store (--data), or of schema files. ${placeHelp}`,
+    'writeTypes',
+  )
+    .option('--data <store>', 'read the classes from a store, lmdb:<dir> or postgres://<host>/<database>')
+    .option('--dates', 'instants are Date, for clients with the option dates')
+    .option('--bigint', "integers of 64 bits are number | bigint, for clients with the option integers: 'bigint'")
+    .option('--check <file>', 'write nothing: exit code 0 if the file has these declarations, 8 if not')
+}
+
 function addPlanOptions(command: Command): Command {
   return addScope(command).option(
     '--rename <old=new>',

@@ -13,6 +13,7 @@ import {
   addServerCommands,
   addShellCommand,
   addToolCommand,
+  addTypesCommand,
   addWebhookCommand,
 } from '../declaration/command-declarations.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
@@ -49,6 +50,7 @@ const sections: Readonly<Record<string, readonly Declared[]>> = {
   ],
   'Schema and administration:': [
     { names: ['schema'], add: addSchemaCommand },
+    { names: ['types'], add: addTypesCommand },
     { names: ['index'], add: addIndexCommand },
     { names: ['tool'], add: addToolCommand },
     { names: ['webhook'], add: addWebhookCommand },
