@@ -22,8 +22,8 @@ export interface SourcePlace {
   readonly line: string
 }
 
-/** `place`: a file, a folder of `.do` files, or `-`. `known`: further classes that the files may refer to. Throws CommandError. */
-export function readSchemaSource(place: string, known: readonly string[] = []): SchemaSource {
+/** `place`: a file, a folder of `.do` files, or `-`. `existing`: further classes that the files may refer to. Throws CommandError. */
+export function readSchemaSource(place: string, existing: readonly string[] = []): SchemaSource {
   const isFolder = place !== '-' && existsSync(place) && statSync(place).isDirectory()
   const files = isFolder ? filesIn(place) : [place]
   const texts = files.map((file) => readInputFile(file))
@@ -36,7 +36,7 @@ export function readSchemaSource(place: string, known: readonly string[] = []): 
   const lines: Line[] = [
     ...parts.flatMap(({ sequences }) => sequences),
     { text: 'UPDATE SCHEMA {', place, line: 'UPDATE SCHEMA {' },
-    ...known.map((line) => ({ text: line, place: 'In the federated database', line })),
+    ...existing.map((line) => ({ text: line, place: 'In the federated database', line })),
     ...parts.flatMap(({ classes }) => classes),
     { text: '};', place, line: '};' },
     ...parts.flatMap(({ others }) => others),

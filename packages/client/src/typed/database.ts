@@ -4,12 +4,13 @@ import type { DataClient } from '../data-client.ts'
 import type { CallOptions, ChangesOptions, ClientOptions, MatchOptions, TransactionOptions } from '../options.ts'
 import type { Connection } from './connection.ts'
 import type {
+  AllAttributes,
   ChangedValues,
   Created,
   Found,
   FullRow,
   Id,
-  Later,
+  InferredAfter,
   Link,
   LinkedValues,
   LinksOf,
@@ -20,7 +21,6 @@ import type {
   reads,
   TargetOf,
   Where,
-  Whole,
 } from './schema-types.ts'
 
 declare const result: unique symbol
@@ -40,8 +40,8 @@ export type Concrete<S, C extends keyof S> = C & NameOf<S[C]>
 export interface FindOptions<T, Sel> extends CallOptions {
   /** What to read of each object; by default everything but computed attributes. */
   readonly select?: Sel & Only<T, Sel>
-  readonly where?: Later<Sel, Where<T>> | undefined
-  readonly orderBy?: Later<Sel, OrderBy<T>> | undefined
+  readonly where?: InferredAfter<Sel, Where<T>> | undefined
+  readonly orderBy?: InferredAfter<Sel, OrderBy<T>> | undefined
   /** The number of rows at most. */
   readonly take?: number | undefined
   /** The last row of the page before, or what `orderBy` names of it. Undefined for the first page. */
@@ -57,13 +57,13 @@ type Creation<W, Name extends string> = W extends 'step' ? BatchStep<Id<Name>> &
 /** What can be done alone (`W` is `now`), and as a part of a batch (`step`). */
 interface Operations<S, W extends 'now' | 'step'> {
   /** Returns the objects of the class and its subclasses that fulfil `where`. */
-  find<C extends ClassName<S>, const Sel = Whole<S[C]>>(
+  find<C extends ClassName<S>, const Sel = AllAttributes<S[C]>>(
     className: C,
     options?: FindOptions<S[C], Sel>,
   ): Result<W, Found<S[C], Sel>[]>
 
   /** Returns an object, or null if there is none of this class with the OID. */
-  get<C extends ClassName<S>, const Sel = Whole<S[C]>>(
+  get<C extends ClassName<S>, const Sel = AllAttributes<S[C]>>(
     className: C,
     id: Link<S[C]>,
     options?: GetOptions<S[C], Sel>,
@@ -144,13 +144,13 @@ export interface Database<S, C extends Connection = DataClient> extends Operatio
   readonly client: C
 
   /** Yields page after page of `take` objects, until there are no more. Each page is a request of its own. */
-  pages<N extends ClassName<S>, const Sel = Whole<S[N]>>(
+  pages<N extends ClassName<S>, const Sel = AllAttributes<S[N]>>(
     className: N,
     options: FindOptions<S[N], Sel> & { readonly orderBy: OrderBy<S[N]>; readonly take: number },
   ): AsyncGenerator<Found<S[N], Sel>[], void>
 
   /** Yields the current rows, and again after each change of them, without an end (live query). */
-  watch<N extends ClassName<S>, const Sel = Whole<S[N]>>(
+  watch<N extends ClassName<S>, const Sel = AllAttributes<S[N]>>(
     className: N,
     options?: WatchOptions<S[N], Sel>,
   ): AsyncGenerator<readonly Found<S[N], Sel>[], void>

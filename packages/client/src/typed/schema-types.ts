@@ -2,7 +2,7 @@
 
 declare const brand: unique symbol
 declare const created: unique symbol
-declare const whole: unique symbol
+declare const allAttributes: unique symbol
 declare const unseen: unique symbol
 /** The property of a class that says what is known of it beside its attributes, none of which can have this name. */
 export declare const is: unique symbol
@@ -85,7 +85,7 @@ type Values<T> = { [K in Exclude<Attribute<T>, ComputedOf<T>>]: Value<T[K]> }
 export type FullRow<T> = Values<T> & { $class: NameOf<T> }
 
 /** A row that `find` returns. */
-export type Found<T, S> = typeof whole extends keyof S
+export type Found<T, S> = typeof allAttributes extends keyof S
   ? FullRow<T>
   : { -readonly [K in keyof S]: Cell<T[K & keyof T], S[K]> } & { $id: T['$id' & keyof T] }
 
@@ -108,12 +108,12 @@ interface Selections<T> {
 }
 
 /** What is selected by default. */
-export type Whole<T> = Select<T> & { readonly [whole]?: never }
+export type AllAttributes<T> = Select<T> & { readonly [allAttributes]?: never }
 
 /**
  * `X`, once `S` is inferred. Before, the type checker would compare each attribute that is given with `X` of all classes that the argument may be of.
  */
-export type Later<S, X> = typeof unseen extends keyof S ? unknown : X
+export type InferredAfter<S, X> = typeof unseen extends keyof S ? unknown : X
 
 /** Which elements of a collection are read, and in which order. */
 interface Elements<T> {
@@ -126,7 +126,7 @@ interface Elements<T> {
  * Refuses what `S` selects beyond `Select<T>`. It is written as a check, and `S` has no constraint: in the type of an argument from which `S` is inferred, a
  * constraint costs the type checker several times as much, and lets excess attributes pass.
  */
-export type Only<T, S> = typeof whole extends keyof S ? unknown : OnlyOf<T, S>
+export type Only<T, S> = typeof allAttributes extends keyof S ? unknown : OnlyOf<T, S>
 type OnlyOf<T, S> = {
   readonly [K in keyof S]: K extends keyof T
     ? S[K] extends true

@@ -65,8 +65,8 @@ export function countStatement(className: string, where: Values | undefined): St
 /** `key`: the attributes of a unique index. */
 export function upsertStatement(className: string, key: readonly string[], values: Values): Statement {
   const parameters = new Parameters()
-  const given = Object.keys(values).filter((name) => values[name] !== undefined)
-  const assigned = given.map((name) => `${attribute(name, className)}: ${parameters.add(values[name])}`)
+  const names = Object.keys(values).filter((name) => values[name] !== undefined)
+  const assigned = names.map((name) => `${attribute(name, className)}: ${parameters.add(values[name])}`)
   const on = key.map((name) => attribute(name, className)).join(', ')
   return { text: `UPSERT ${classText(className)} {${assigned.join(', ')}} ON (${on})`, parameters: parameters.values }
 }
@@ -101,7 +101,7 @@ const attributeName = /^[A-Za-z_][A-Za-z0-9_]*$/
 const className = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/
 
 function classText(name: string): string {
-  if (!className.test(name)) throw new TypeError(`${shown(name)} is not the name of a class.`)
+  if (!className.test(name)) throw new TypeError(`${describeValue(name)} is not the name of a class.`)
   return `\`${name.replaceAll('.', '`.`')}\``
 }
 
@@ -110,15 +110,16 @@ const checkedNames = new Map<string, string>()
 const checkedNamesMax = 10_000
 
 function attribute(name: string, owner: string): string {
-  const known = checkedNames.get(name)
-  if (known !== undefined) return known
-  if (!attributeName.test(name)) throw new TypeError(`${shown(name)} is not the name of an attribute of ${owner}.`)
+  const checked = checkedNames.get(name)
+  if (checked !== undefined) return checked
+  if (!attributeName.test(name))
+    throw new TypeError(`${describeValue(name)} is not the name of an attribute of ${owner}.`)
   if (checkedNames.size >= checkedNamesMax) checkedNames.clear()
   checkedNames.set(name, `\`${name}\``)
   return `\`${name}\``
 }
 
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   return typeof value === 'string' ? `'${value.slice(0, 100)}'` : String(value)
 }
 
@@ -140,7 +141,9 @@ function columns(select: Values, parameters: Parameters, owner: string, begin = 
     else if (selected === true) text += `${attribute(name, owner)} AS "${name}"`
     else if (isFields(selected)) text += `${attribute(name, owner)}${shape(selected, parameters, name)} AS "${name}"`
     else
-      throw new TypeError(`select of ${owner}: '${name}' is ${shown(selected)}, not true or an object of attributes.`)
+      throw new TypeError(
+        `select of ${owner}: '${name}' is ${describeValue(selected)}, not true or an object of attributes.`,
+      )
   }
   return text
 }
@@ -149,7 +152,7 @@ const elementClauses = new Set(['$where', '$orderBy', '$take'])
 
 function shape(select: Values, parameters: Parameters, owner: string): string {
   const text = columns(select, parameters, owner)
-  if (text === '') throw new TypeError(`select of ${owner} names no attribute: write true for the whole.`)
+  if (text === '') throw new TypeError(`select of ${owner} names no attribute: write true for all of it.`)
   const { $where, $orderBy, $take } = select
   let clauses = ''
   if ($where !== undefined) clauses += ` WHERE ${conditions($where, '', parameters, owner)}`
@@ -160,7 +163,8 @@ function shape(select: Values, parameters: Parameters, owner: string): string {
 
 /** `path`: of the object or value that the conditions are about; empty for the object of the row or element itself. */
 function conditions(where: unknown, path: string, parameters: Parameters, owner: string): string {
-  if (!isFields(where)) throw new TypeError(`where of ${owner} is ${shown(where)}, not an object of conditions.`)
+  if (!isFields(where))
+    throw new TypeError(`where of ${owner} is ${describeValue(where)}, not an object of conditions.`)
   let text = ''
   for (const name of Object.keys(where)) {
     const value = where[name]
@@ -222,11 +226,11 @@ function operation(name: string, value: unknown, path: string, parameters: Param
     case '$none':
       return `NOT (${subject} ANY (${inner()}))`
   }
-  throw new TypeError(`where of ${owner}: there is no operator ${shown(name)}.`)
+  throw new TypeError(`where of ${owner}: there is no operator ${describeValue(name)}.`)
 }
 
 function several(name: string, value: unknown, path: string, parameters: Parameters, owner: string): string {
-  if (!Array.isArray(value)) throw new TypeError(`where of ${owner}: ${name} is ${shown(value)}, not an array.`)
+  if (!Array.isArray(value)) throw new TypeError(`where of ${owner}: ${name} is ${describeValue(value)}, not an array.`)
   if (value.length === 0) return name === '$and' ? 'TRUE' : 'FALSE'
   const parts = value.map((part) => `(${conditions(part, path, parameters, owner)})`)
   return `(${parts.join(name === '$and' ? ' AND ' : ' OR ')})`
@@ -247,7 +251,8 @@ function sorted(orderBy: unknown, owner: string): readonly Order[] {
 }
 
 function ordersOf(orderBy: unknown, path: string, names: readonly string[], owner: string): readonly Order[] {
-  if (!isFields(orderBy)) throw new TypeError(`orderBy of ${owner} is ${shown(orderBy)}, not an object of attributes.`)
+  if (!isFields(orderBy))
+    throw new TypeError(`orderBy of ${owner} is ${describeValue(orderBy)}, not an object of attributes.`)
   const orders: Order[] = []
   for (const name of Object.keys(orderBy)) {
     const order = orderBy[name]
@@ -256,7 +261,7 @@ function ordersOf(orderBy: unknown, path: string, names: readonly string[], owne
     if (order === 'asc' || order === 'desc')
       orders.push({ path: subject, isDescending: order === 'desc', names: inner })
     else if (isFields(order)) orders.push(...ordersOf(order, subject, inner, name))
-    else throw new TypeError(`orderBy of ${owner}: '${name}' is ${shown(order)}, not 'asc' or 'desc'.`)
+    else throw new TypeError(`orderBy of ${owner}: '${name}' is ${describeValue(order)}, not 'asc' or 'desc'.`)
   }
   return orders
 }

@@ -124,8 +124,8 @@ class Creations {
 
   /** An object that is referred to twice is created once. */
   private idOf(object: NewObject): string {
-    const known = this.ids.get(object)
-    if (known !== undefined) return known
+    const existing = this.ids.get(object)
+    if (existing !== undefined) return existing
     const id = this.add(object.className, object.values)
     this.ids.set(object, id)
     return id

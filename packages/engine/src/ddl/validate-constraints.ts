@@ -73,10 +73,10 @@ export async function validateConstraints(
 function namesOfUnvalidated({ classes }: CatalogState): string[] {
   return classes.flatMap(({ name: className, isDeleted, attributes, properties }) => {
     if (isDeleted) return []
-    const ofAttributes = attributes.filter((one) => one.properties?.isValidated === false)
+    const unvalidatedAttributes = attributes.filter((one) => one.properties?.isValidated === false)
     const checks = properties?.checks?.filter(({ isValidated }) => isValidated === false) ?? []
     return [
-      ...ofAttributes.map(({ name }) => `attribute ${name} of class ${className}`),
+      ...unvalidatedAttributes.map(({ name }) => `attribute ${name} of class ${className}`),
       ...checks.map(({ name }) => `check ${name} of class ${className}`),
     ]
   })

@@ -11,7 +11,7 @@ import type { Awaitable, Bytes, Entry, KeyRange, Snapshot, Store } from '../stor
 import { openTimeSlice, runYielding, type SliceWatch, type TimeSlice, yieldToNewWork } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import { isExpectedLarge, noteLongRecord, readAlone, writeFew } from './long-records.ts'
-import { type LinkEntries, LinksJson, manyLinksJson, writeObjectInPieces, writeObjectJson } from './representation.ts'
+import { type LinkEntries, LinksJson, manyLinksJson, writeObjectJson, writeObjectStepwise } from './representation.ts'
 import { objectNotFound } from './update.ts'
 
 /** Links of one attribute read in the first round trip; longer collections are scanned, yielding to other requests. */
@@ -148,7 +148,7 @@ function shortObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: Li
 async function longObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Promise<Buffer> {
   // Preallocated for values about as large as in the record: a buffer that doubles would be copied repeatedly.
   const json = new JsonWriter(undefined, record.length + roomForNames)
-  await runYielding(writeObjectInPieces(json, format, oid, record, links))
+  await runYielding(writeObjectStepwise(json, format, oid, record, links))
   return json.to.written()
 }
 

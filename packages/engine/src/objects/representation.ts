@@ -35,7 +35,7 @@ export function writeObjectJson(
 }
 
 /** Like `writeObjectJson`, with yields within long values. */
-export function* writeObjectInPieces(
+export function* writeObjectStepwise(
   json: JsonWriter,
   format: ClassFormat,
   oid: string,
@@ -44,7 +44,7 @@ export function* writeObjectInPieces(
 ): StepwiseWork<void> {
   writeOpening(json, format, oid)
   const shape = shapeNumberOf(record)
-  yield* format.writeAttributesInPieces(json, record, recordHeaderBytes, shape, (attribute) => {
+  yield* format.writeAttributesStepwise(json, record, recordHeaderBytes, shape, (attribute) => {
     writeLinksJson(json, attribute, links.get(attribute.index) ?? [])
   })
   json.ascii('}')

@@ -341,7 +341,7 @@ export class ClassFormat {
   }
 
   /** Like `writeAttributesJson`, with yields within long values. */
-  *writeAttributesInPieces(
+  *writeAttributesStepwise(
     json: JsonWriter,
     bytes: Bytes,
     start: number,
@@ -350,13 +350,13 @@ export class ClassFormat {
   ): StepwiseWork<void> {
     let from = 0
     for (const { index, codec, jsonName, linkStorage } of this.attributes) {
-      if (linkStorage !== undefined || codec.writeJsonInPieces === undefined) continue
+      if (linkStorage !== undefined || codec.writeJsonStepwise === undefined) continue
       const found = this.stored(bytes, start, shapeNumber, index)
       if (found === undefined) continue
       const { start: valueStart, end } = found
       this.writeAttributesJson(json, bytes, start, shapeNumber, writeLinks, from, index)
       json.prepared(jsonName)
-      yield* codec.writeJsonInPieces(bytes, valueStart, end, json)
+      yield* codec.writeJsonStepwise(bytes, valueStart, end, json)
       from = index + 1
     }
     this.writeAttributesJson(json, bytes, start, shapeNumber, writeLinks, from)

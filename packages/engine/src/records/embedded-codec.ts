@@ -29,7 +29,7 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
     write: (value, to) => writeEmbedded(format, value, to),
     read: (bytes, start, end) => format.readValues(bytes, start + shapeBytes, end, shapeAt(bytes, start)).values,
     writeJson: (bytes, start, _end, json) => writeEmbeddedJson(format, bytes, start, json),
-    writeJsonInPieces: (bytes, start, _end, json) => writeEmbeddedInPieces(format, bytes, start, json),
+    writeJsonStepwise: (bytes, start, _end, json) => writeEmbeddedStepwise(format, bytes, start, json),
     toJson: (value) => embeddedToJson(format, value),
   }
 }
@@ -67,14 +67,14 @@ function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, jso
   closeObject(json, from)
 }
 
-function* writeEmbeddedInPieces(
+function* writeEmbeddedStepwise(
   format: ClassFormat,
   bytes: Bytes,
   start: number,
   json: JsonWriter,
 ): StepwiseWork<void> {
   const from = json.to.length
-  yield* format.writeAttributesInPieces(json, bytes, start + shapeBytes, shapeAt(bytes, start), unreachableLinks)
+  yield* format.writeAttributesStepwise(json, bytes, start + shapeBytes, shapeAt(bytes, start), unreachableLinks)
   closeObject(json, from)
 }
 

@@ -49,11 +49,11 @@ function defaultsUsed(
   attributes: ReadonlyMap<AttributeNumber, Attribute>,
 ): readonly Attribute[] | undefined {
   const used = [...attributesUsed(check, (number) => attributes.get(number))].map((number) => attributes.get(number))
-  const isKnown = (one: Attribute | undefined): one is Attribute => {
+  const isDefined = (one: Attribute | undefined): one is Attribute => {
     const { default: value = null, computed } = one?.properties?.own ?? {}
     return one !== undefined && (computed !== undefined || (value !== null && !isDefaultExpression(value, one.spec)))
   }
-  return used.length > 0 && used.every(isKnown) ? used : undefined
+  return used.length > 0 && used.every(isDefined) ? used : undefined
 }
 
 function isUnchanged({ number, spec, properties }: Attribute, before: Catalog): boolean {

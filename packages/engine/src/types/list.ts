@@ -50,7 +50,7 @@ export function listCodec(element: Codec, holdsReferences: boolean): Codec<reado
       return elements
     },
     writeJson: (bytes, start, end, json) => writeArrayJson(element, bytes, start, end, json),
-    writeJsonInPieces: (bytes, start, end, json) => writeArrayInPieces(element, bytes, start, end, json),
+    writeJsonStepwise: (bytes, start, end, json) => writeArrayStepwise(element, bytes, start, end, json),
     toJson: (elements) => elements.map((value) => element.toJson(value)),
   }
 }
@@ -93,7 +93,7 @@ const elementsPerPiece = 100
 /** Shorter elements are written as a whole. */
 const longElementBytes = 4_096
 
-function* writeArrayInPieces(
+function* writeArrayStepwise(
   codec: Codec,
   bytes: Uint8Array,
   start: number,
@@ -104,8 +104,8 @@ function* writeArrayInPieces(
   let position = 0
   for (const [from, to] of elementSlices(codec, bytes, start, end)) {
     if (position > 0) json.ascii(',')
-    if (codec.writeJsonInPieces !== undefined && to - from > longElementBytes) {
-      yield* codec.writeJsonInPieces(bytes, from, to, json)
+    if (codec.writeJsonStepwise !== undefined && to - from > longElementBytes) {
+      yield* codec.writeJsonStepwise(bytes, from, to, json)
     } else codec.writeJson(bytes, from, to, json)
     if (++position % elementsPerPiece === 0) yield
   }

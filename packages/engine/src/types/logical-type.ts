@@ -54,7 +54,7 @@ export interface Codec<V = unknown> {
   /** Converts record bytes to JSON text directly. */
   writeJson(bytes: Uint8Array, start: number, end: number, to: JsonWriter): void
   /** `writeJson` in pieces, for values that may have very many parts. */
-  writeJsonInPieces?(bytes: Uint8Array, start: number, end: number, to: JsonWriter): StepwiseWork<void>
+  writeJsonStepwise?(bytes: Uint8Array, start: number, end: number, to: JsonWriter): StepwiseWork<void>
   /** The JSON that `writeJson` would write for a non-null value, for messages and tests. */
   toJson(value: V): unknown
   /** Present if the type can be a key attribute. */

@@ -23,8 +23,8 @@ export interface Check {
 /** Returns undefined for an empty list. Throws ValueError. */
 export function defineChecks(input: unknown): readonly Check[] | undefined {
   if (!Array.isArray(input) || input.length > checksMax) {
-    const given = Array.isArray(input) ? `${input.length}` : formatForMessage(input)
-    throw invalidProperty('checks', `must be an array of at most ${checksMax} checks, not ${given}`)
+    const actual = Array.isArray(input) ? `${input.length}` : formatForMessage(input)
+    throw invalidProperty('checks', `must be an array of at most ${checksMax} checks, not ${actual}`)
   }
   const checks = input.map((one: unknown, i) => {
     try {

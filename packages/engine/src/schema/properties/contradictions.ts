@@ -58,8 +58,8 @@ function refuseOutsideOfType(
     const last = codec?.range?.[end]
     const bound = constraints.find(({ name }) => name === field)
     if (last === undefined || bound === undefined || bound.isSatisfied(last)) continue
-    const [given, least] = [stored[field], codec?.toJson(last)].map(formatForMessage)
-    throw invalidProperty(field, `is ${given} and the ${word} value of the type is ${least}: no value is left`)
+    const [actual, least] = [stored[field], codec?.toJson(last)].map(formatForMessage)
+    throw invalidProperty(field, `is ${actual} and the ${word} value of the type is ${least}: no value is left`)
   }
 }
 
