@@ -43,7 +43,7 @@ export async function checkLinks(unit: UnitOfWork): Promise<void> {
 /** The check is evaluated when the object is written. */
 function noteCounted(state: ObjectState, { attribute, position }: ChangedLinks): void {
   markChanged(state, attribute.index)
-  if (position !== undefined) state.position = Math.max(position, state.position ?? 0)
+  if (position !== undefined) state.linkPosition = Math.max(position, state.linkPosition ?? 0)
 }
 
 function placed(error: unknown, position: number | undefined): unknown {

@@ -56,8 +56,20 @@ export function throwAny(state: ObjectState, violations: readonly Violation[], u
   const { deferred } = unit
   if (violations.length === 0) return
   const present = deferred === undefined ? violations : violations.filter((violation) => !isDeferrable(violation))
-  if (present.length > 0) throw violationError(state, present, unit)
+  if (present.length > 0) {
+    attributeToLastLink(state, present)
+    throw violationError(state, present, unit)
+  }
   deferred?.note(state, violations)
+}
+
+/** A check that counts links may be violated by another command than the one that set attributes of the object. */
+function attributeToLastLink(state: ObjectState, violations: readonly Violation[]): void {
+  const { position, linkPosition } = state
+  const isOfLinks = violations.every(({ check }) => check !== undefined && check.counts.size > 0)
+  if (linkPosition !== undefined && (isOfLinks || position === undefined)) {
+    state.position = Math.max(linkPosition, position ?? 0)
+  }
 }
 
 export function violationError(

@@ -47,6 +47,8 @@ export interface ObjectState extends RecordValues {
   isUpdated: boolean
   /** The position of the command that created the object or changed it last, for errors found when it is written. */
   position: number | undefined
+  /** The position of the last command that changed its counted links, for errors of checks that count them. */
+  linkPosition: number | undefined
   /** The value of its index entries, made when they are written. */
   entryValue: Bytes | undefined
 }
@@ -166,6 +168,7 @@ export class WorkingSet {
       isAddressed: true,
       isUpdated: false,
       position,
+      linkPosition: undefined,
       entryValue: undefined,
     }
     this.transaction.memory?.chargeLoaded(stateBytes)
@@ -230,6 +233,7 @@ class LoadedObject implements ObjectState {
   isAddressed = false
   isUpdated = false
   position: number | undefined = undefined
+  linkPosition: number | undefined = undefined
   entryValue: Bytes | undefined = undefined
   private content: RecordValues | undefined
   private read: readonly unknown[] | undefined

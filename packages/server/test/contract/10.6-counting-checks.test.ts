@@ -383,6 +383,31 @@ describe('when it holds', () => {
     const plain = await lines('&onError=skip', { class: 'Ship', attributes: { status: 'departed' } }, sailor)
     expect(plain.text).toContain('check crewed')
   })
+
+  rule(
+    ['10.6.22', '2.2.19', '2.2.20'],
+    'a line that only links to an object is not refused for what another line sets',
+    async () => {
+      const crew = list(reference('Sailor', 'ship'))
+      const attributes = { name: { logicalType: 'string', pattern: '^[A-Z]' }, crew: { ...crew, minItems: 1 } }
+      await fd.define(classOf('Ship', attributes, { checks: [check('few', 'COUNT(crew) <= 3')] }), sailorClass)
+      const ship = await fd.create('Ship', { name: 'Ok', crew: [await fd.create('Sailor')] })
+      const sailor = (to: string) => ({ class: 'Sailor', attributes: { ship: to } })
+      const renamed = { method: 'put', uri: `/v1/object/${ship}`, body: { attributes: { name: 'bad' } } }
+      const skipped = await lines('&onError=skip', sailor(ship), renamed, sailor(ship))
+      expect(skipped.text).toContain('"created":2,"updated":0,"failed":1')
+      const third = await lines('&onError=skip', sailor(ship), { ...renamed, body: { attributes: { name: 'Other' } } })
+      expect(third.text).toContain('check few')
+      expect((await lines('&atomic=true', renamed, sailor(ship))).json.message).toMatch(/^Line 1: .*name/)
+      const created = await lines(
+        '&onError=skip',
+        { class: 'Ship', id: 's', attributes: { name: 'abc' } },
+        sailor(named('s')),
+      )
+      expect(created.text).toContain('attribute name has to match')
+      expect(created.text).not.toContain('at least 1 element')
+    },
+  )
 })
 
 describe('objects that exist', () => {
