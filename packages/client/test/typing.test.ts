@@ -1,29 +1,10 @@
 /** What the type checker refuses of calls of the typed interface, with a message that says why; and its size in a web page. */
-import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { expect, it, onTestFinished } from 'vitest'
-
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-
-const config = {
-  compilerOptions: {
-    strict: true,
-    noEmit: true,
-    target: 'es2023',
-    lib: ['es2024', 'dom'],
-    types: [],
-    module: 'nodenext',
-    moduleResolution: 'nodenext',
-    allowImportingTsExtensions: true,
-    paths: { '@ashlar/client': [join(root, 'packages/client/src/index.ts')] },
-  },
-  include: ['*.ts'],
-}
+import { expect, it } from 'vitest'
+import { clientSource, compileProject } from './typed-project.ts'
 
 const head = `import { AshlarClient, connect, databaseOf, type Id, load } from '@ashlar/client'
 import type { Schema } from './schema.d.ts'
@@ -34,14 +15,9 @@ const task = '3-4-1-1' as Id<'Work.Task'>
 
 /** Returns the first line of each error by the number of the snippet. All of them are one program. */
 function errorsOf(snippets: readonly string[]): (string | undefined)[] {
-  const folder = mkdtempSync(join(tmpdir(), 'typing-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  cpSync(join(root, 'packages/client/test/typed-schema.d.ts'), join(folder, 'schema.d.ts'))
-  for (const [at, text] of snippets.entries()) writeFileSync(join(folder, `s${at}.ts`), `${head}${text}\n`)
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const { stdout } = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], { encoding: 'utf8' })
+  const files = Object.fromEntries(snippets.map((text, at) => [`s${at}.ts`, `${head}${text}\n`]))
+  const schema = readFileSync(new URL('typed-schema.d.ts', import.meta.url), 'utf8')
+  const stdout = compileProject({ ...files, 'schema.d.ts': schema }).errors
   const errors = new Map<number, string>()
   for (const [, at, message = ''] of stdout.matchAll(/^[^\s(]*\bs(\d+)\.ts\(\d+,\d+\): error TS\d+: (.*)$/gm)) {
     if (!errors.has(Number(at))) errors.set(Number(at), message)
@@ -153,7 +129,7 @@ it('refuses what does not fit the schema', () => {
 
 it('takes at most 10 kB in a web page, and nothing where it is not used', async () => {
   const bytesOf = async (contents: string): Promise<number> => {
-    const stdin = { contents, resolveDir: join(root, 'packages/client/src') }
+    const stdin = { contents, resolveDir: dirname(clientSource) }
     const { outputFiles } = await build({ stdin, bundle: true, minify: true, write: false, format: 'esm' })
     return gzipSync(outputFiles[0]?.contents ?? '').length
   }

@@ -5,7 +5,7 @@ import { type JsonSource, noteTextOf } from '../../requests/json-source.ts'
 import { parseDecimal } from '../../types/decimal-number.ts'
 import { nearestDouble } from '../../types/hidden-fraction.ts'
 import { formatForMessage, ValueError } from '../../types/logical-type.ts'
-import { alignValue, commonElementType, hasSameLayout } from './record-layout.ts'
+import { alignValue, commonElementType, hasSameLayout } from './parameter-records.ts'
 import {
   booleanType,
   fractionType,

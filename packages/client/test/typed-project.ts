@@ -1,0 +1,37 @@
+/** A temporary TypeScript project that uses the client, and the messages of the compiler about it. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+export const clientSource = join(root, 'packages/client/src/index.ts')
+
+const compilerOptions = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  target: 'es2023',
+  lib: ['es2024', 'dom'],
+  types: [],
+  module: 'nodenext',
+  moduleResolution: 'nodenext',
+  allowImportingTsExtensions: true,
+  paths: { '@ashlar/client': [clientSource] },
+}
+
+/** Writes the files, by name, to a folder that is removed after the test. Returns the folder, and the errors that the compiler prints. */
+export function compileProject(files: Readonly<Record<string, string>>): { folder: string; errors: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'typed-project-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], { encoding: 'utf8' })
+  return { folder, errors: stdout }
+}
