@@ -243,6 +243,7 @@ class Batch {
 
   private async delete({ target }: BulkDelete, position: number): Promise<BulkDone> {
     const oid = this.targetOf(target, position)
+    await this.settle(this.unit.objects.loaded(oid))
     await deleteObject(this.unit, { oid })
     await carryOutDeletions(this.unit)
     return { oid, change: 'deleted' }

@@ -244,13 +244,16 @@ async function explained(
   checkCanBeUndone(selected.map(withoutAnalyze), texts)
   const database = { ...resources.database, containers: new TrialContainers(resources.database.containers) }
   const onTrial = { ...resources, database }
-  const attempt = (transaction: Transaction, catalog: Catalog): Promise<RowChunk[]> => {
+  const attempt = async (transaction: Transaction, catalog: Catalog): Promise<RowChunk[]> => {
     const undone = transaction.rehearsal()
     // Without `runInCatalogTransaction`: the transaction never commits, so nothing has to be done afterwards.
     const scope = new CatalogTransaction(undone, catalog, database)
     scope.user = texts.user
     const own = copyOfState(state)
-    return rowsOfRun(new ScriptExecutor(onTrial, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
+    const trial = new ScriptExecutor(onTrial, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope)
+    const rows = await rowsOfRun(trial)
+    await scope.judgeDeferred()
+    return rows
   }
   const { signal, memory } = texts
   return transactWithCatalog(resources.database, attempt, { signal, memory })

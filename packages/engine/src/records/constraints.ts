@@ -67,13 +67,19 @@ export interface ValueViolation {
   readonly path: CommandPlace
   /** As JSON. */
   readonly value: unknown
+  /** The position of the command that last changed a collection stored as links, among several commands. */
+  readonly position?: number
 }
 
 /** Identifies the constraint of an object that is violated. */
 export function constraintKey(violation: Violation): string {
   const { check } = violation
-  if (check !== undefined) return `check ${check.owner} ${check.name}`
+  if (check !== undefined) return checkKey(check)
   return `${violation.attribute.attribute.number} ${violation.constraint}`
+}
+
+function checkKey({ owner, name }: ObjectCheck): string {
+  return `check ${owner} ${name}`
 }
 
 /** Whether a later step of the transaction may repair the violation. */
@@ -81,6 +87,7 @@ export function isDeferrable(violation: Violation): boolean {
   if (violation.check !== undefined) return violation.check.isDeferrable && violation.path.length === 0
   if (violation.path.length > 1) return false
   const { constraint, attribute } = violation
+  if (constraint === 'maxItems') return attribute.linkStorage !== undefined
   return (
     constraint === 'minItems' || (constraint === 'isRequired' && attribute.attribute.spec.logicalType === 'reference')
   )
@@ -105,26 +112,25 @@ export class ObjectConstraints {
   private readonly checks: readonly AttributeChecks[]
   private readonly objectChecks: readonly ObjectCheck[]
   private readonly countsLinks: boolean
-  /** Checks that count all elements of a collection, however many there are. */
-  private readonly longChecks: readonly ObjectCheck[]
+  /** Checks that count references, whose links would be read again with each step of a transaction. */
+  private readonly deferrableChecks: readonly ObjectCheck[]
   /** The other constraints. */
-  readonly withoutLongChecks: ObjectConstraints
+  readonly withoutDeferrableChecks: ObjectConstraints
 
   constructor(className: string, checks: readonly AttributeChecks[], objectChecks: readonly ObjectCheck[]) {
     this.className = className
     this.checks = checks
     this.objectChecks = objectChecks
     this.countsLinks = objectChecks.some(({ counts }) => counts.size > 0)
-    const isLong = ({ counts }: ObjectCheck): boolean => [...counts.values()].includes(Number.POSITIVE_INFINITY)
-    this.longChecks = objectChecks.filter(isLong)
-    const others = objectChecks.filter((one) => !isLong(one))
-    this.withoutLongChecks = this.longChecks.length === 0 ? this : new ObjectConstraints(className, checks, others)
+    this.deferrableChecks = objectChecks.filter((one) => one.isDeferrable)
+    const others = objectChecks.filter((one) => !one.isDeferrable)
+    this.withoutDeferrableChecks =
+      this.deferrableChecks.length === 0 ? this : new ObjectConstraints(className, checks, others)
   }
 
-  /** The checks to be judged at the end of a transaction, as violations without values. `changed`: as for `countedLinks`. */
-  longCheckViolations(changed?: ReadonlySet<number>): readonly Violation[] {
-    const concerned = this.longChecks.filter((check) => isConcerned(check, changed))
-    return concerned.map((check) => ({ check, root: undefined, className: this.className, values: [], path: [] }))
+  /** The keys of the checks to be judged at the end of a transaction. `changed`: as for `countedLinks`. */
+  deferrableCheckKeys(changed?: ReadonlySet<number>): readonly string[] {
+    return this.deferrableChecks.filter((check) => isConcerned(check, changed)).map(checkKey)
   }
 
   /**

@@ -1,18 +1,16 @@
 /** Checks the constraints of collections stored as links, whichever side of a link changes (contract 10.4.8). */
-import { AshlarError } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
-import type { Violation } from '../records/constraints.ts'
-import { linkKind, linkRange, targetOfKey } from '../records/link-keys.ts'
-import { type AttributeProperties, type Constraint, compileConstraints } from '../schema/properties/index.ts'
+import { constraintKey, type ValueViolation } from '../records/constraints.ts'
+import { type Constraint, compileConstraints } from '../schema/properties/index.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
-import { oidFromBytes } from '../types/oid.ts'
-import { throwAny, violationTo } from './constraint-error.ts'
+import { countLinks } from './count-links.ts'
 import type { ChangedLinks, UnitOfWork } from './unit-of-work.ts'
 import { markChanged, type ObjectState, touch } from './working-set.ts'
 
 /**
- * Checks changed collections and new objects. Concurrent changes of a collection with a limited number of elements conflict at
- * its owner, which gets a new revision. Throws ConstraintViolation.
+ * Checks changed collections and new objects. Violations are thrown with those of the other attributes of the object, when it is
+ * written. In a transaction of several steps, elements are counted once, at its end. Concurrent changes of a collection with a
+ * limited number of elements conflict at its owner, which gets a new revision.
  */
 export async function checkLinks(unit: UnitOfWork): Promise<void> {
   const { objects } = unit
@@ -31,10 +29,10 @@ export async function checkLinks(unit: UnitOfWork): Promise<void> {
     if (state === undefined) continue
     if (links.attribute.isCounted) noteCounted(state, links)
     const violations = await violationsOf(unit, state, links)
-    try {
-      throwAny(state, violations, unit)
-    } catch (error) {
-      throw placed(unit.guard === undefined ? error : await violationTo(unit.guard, state, error), links.position)
+    if (violations.length > 0) {
+      touch(state)
+      unit.linkViolations ??= new Map()
+      unit.linkViolations.set(state.oid, [...(unit.linkViolations.get(state.oid) ?? []), ...violations])
     }
     await slice.yieldIfDue()
   }
@@ -46,65 +44,56 @@ function noteCounted(state: ObjectState, { attribute, position }: ChangedLinks):
   if (position !== undefined) state.linkPosition = Math.max(position, state.linkPosition ?? 0)
 }
 
-function placed(error: unknown, position: number | undefined): unknown {
-  return position === undefined || !(error instanceof AshlarError) ? error : error.within(position)
-}
-
 async function violationsOf(
   unit: UnitOfWork,
   state: ObjectState,
-  { attribute, isAltered }: ChangedLinks,
-): Promise<Violation[]> {
-  const { properties, outputName } = attribute.attribute
-  if (properties === undefined) return []
-  const common = { root: attribute.attribute.number, attribute, path: [outputName] }
-  const violations: Violation[] = []
-  if (properties.own.isReadOnly === true && isAltered && state.stored !== undefined) {
-    const requirement = 'is read-only and cannot be changed'
-    violations.push({ ...common, constraint: 'isReadOnly', requirement, value: null })
+  { attribute, isAltered, position }: ChangedLinks,
+): Promise<ValueViolation[]> {
+  const isReadOnly = attribute.attribute.properties?.own.isReadOnly === true && isAltered && state.stored !== undefined
+  const violations = isReadOnly ? [violationOf(attribute, readOnly, null)] : []
+  const limits = limitsOf(attribute)
+  if (limits.length > 0) {
+    touch(state)
+    if (unit.deferred === undefined) violations.push(...(await linkViolations(unit, state, attribute)))
+    else unit.deferred.note(state, linkConstraintKeys(attribute))
   }
-  const counted = await linkViolations(unit, state, attribute)
-  return [...violations, ...counted]
+  return position === undefined ? violations : violations.map((one) => ({ ...one, position }))
 }
 
-/** Checks the present elements. */
+const readOnly: Pick<Constraint, 'name' | 'requirement'> = {
+  name: 'isReadOnly',
+  requirement: 'is read-only and cannot be changed',
+}
+
+/** Counts the present elements. */
 export async function linkViolations(
   unit: UnitOfWork,
-  state: ObjectState,
+  { oid }: ObjectState,
   attribute: AttributeFormat,
-): Promise<Violation[]> {
-  const { spec, properties, outputName } = attribute.attribute
-  const { own } = properties === undefined ? { own: [] } : compileConstraints(spec, properties)
-  if (properties === undefined || own.length === 0) return []
-  if (state.stored !== undefined) touch(state)
-  const elements = await elementsOf(unit, state, attribute, own, properties.own)
-  return own.flatMap(({ name: constraint, requirement, isSatisfied }) => {
-    const value = elements.length
-    return isSatisfied(elements)
-      ? []
-      : [{ root: attribute.attribute.number, attribute, path: [outputName], constraint, requirement, value }]
-  })
+): Promise<ValueViolation[]> {
+  const { minItems = 0, maxItems = 0 } = attribute.attribute.properties?.own ?? {}
+  const length = await countLinks(unit, oid, attribute, Math.max(minItems as number, (maxItems as number) + 1))
+  return limitsOf(attribute)
+    .filter(({ isSatisfied }) => !isSatisfied({ length }))
+    .map((limit) => violationOf(attribute, limit, length))
 }
 
-/** Reads only as many elements as the constraints require. */
-async function elementsOf(
-  { transaction }: UnitOfWork,
-  { oid }: ObjectState,
-  { attribute: { number }, linkStorage }: ChangedLinks['attribute'],
-  constraints: readonly Constraint[],
-  { minItems = 0, maxItems = 0 }: AttributeProperties,
-): Promise<readonly unknown[]> {
-  const kind = { list: linkKind.position, set: linkKind.target, map: linkKind.name }[linkStorage ?? 'list']
-  const readsAll = constraints.some(({ name }) => name === 'uniqueItems')
-  const limit = readsAll ? undefined : Math.max(minItems as number, (maxItems as number) + 1)
-  const elements: unknown[] = []
-  await transaction.sortWrites()
-  const use = (key: Uint8Array, value: Uint8Array): unknown => {
-    return linkStorage === 'set' ? targetOfKey(key) : oidFromBytes(value, 0)
-  }
-  const range = linkRange(oid, number, kind)
-  for await (const batch of transaction.overlay().scan(range, use, limit === undefined ? {} : { limit })) {
-    for (const element of batch) elements.push(element)
-  }
-  return elements
+/** Identifies the limits on the number of elements, for checks at the end of a transaction. */
+export function linkConstraintKeys(attribute: AttributeFormat): string[] {
+  return limitsOf(attribute).map((limit) => constraintKey(violationOf(attribute, limit, null)))
+}
+
+/** A collection stored as links may also have `uniqueItems`, but only if it cannot contain an object twice (contract 4.4.9). */
+function limitsOf({ attribute: { spec, properties } }: AttributeFormat): readonly Constraint[] {
+  if (properties === undefined) return []
+  return compileConstraints(spec, properties).own.filter(({ name }) => name === 'minItems' || name === 'maxItems')
+}
+
+function violationOf(
+  attribute: AttributeFormat,
+  { name: constraint, requirement }: Pick<Constraint, 'name' | 'requirement'>,
+  value: number | null,
+): ValueViolation {
+  const { number: root, outputName } = attribute.attribute
+  return { root, attribute, path: [outputName], constraint, requirement, value }
 }

@@ -2,6 +2,7 @@
 import { AshlarError, type ErrorDetail } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import {
+  constraintKey,
   constraintsOf,
   isDeferrable,
   type ObjectCheck,
@@ -24,11 +25,14 @@ export function checkConstraints(state: ObjectState, unit: UnitOfWork): Promise<
   const { objects, expressions, deferred } = unit
   deferred?.noteChanged(state)
   const all = constraintsOf(state.format, objects.formats, expressions.all)
-  if (all === undefined) return undefined
+  if (all === undefined) {
+    throwAny(state, linkViolationsOf(unit, state), unit)
+    return undefined
+  }
   const changed = state.before === undefined ? undefined : state.changed
   // Elements are counted once, at the end, and not with each step that adds one.
-  const constraints = deferred === undefined ? all : all.withoutLongChecks
-  const later = deferred === undefined ? [] : all.longCheckViolations(changed)
+  const constraints = deferred === undefined ? all : all.withoutDeferrableChecks
+  const later = deferred === undefined ? [] : all.deferrableCheckKeys(changed)
   if (later.length > 0) deferred?.note(state, later)
   const counted = constraints.countedLinks(changed)
   if (counted.size > 0) {
@@ -46,26 +50,35 @@ function checkValues(
   unit: UnitOfWork,
 ): void {
   const { before, changed, excused } = state
-  if (before === undefined && constraints.areSatisfiedBy(values)) return
-  const violations = constraints.violations(values, before, changed, excused)
-  throwAny(state, violations, unit)
+  const ofLinks = linkViolationsOf(unit, state)
+  if (before === undefined && ofLinks.length === 0 && constraints.areSatisfiedBy(values)) return
+  throwAny(state, [...constraints.violations(values, before, changed, excused), ...ofLinks], unit)
+}
+
+function linkViolationsOf({ linkViolations }: UnitOfWork, { oid }: ObjectState): readonly Violation[] {
+  return linkViolations?.get(oid) ?? []
 }
 
 /** Passes violations that are checked at the end of the transaction to `deferred`. Throws ConstraintViolation. */
-export function throwAny(state: ObjectState, violations: readonly Violation[], unit: UnitOfWork): void {
+function throwAny(state: ObjectState, violations: readonly Violation[], unit: UnitOfWork): void {
   const { deferred } = unit
   if (violations.length === 0) return
   const present = deferred === undefined ? violations : violations.filter((violation) => !isDeferrable(violation))
   if (present.length > 0) {
-    attributeToLastLink(state, present)
+    attributeToLinks(state, present)
     throw violationError(state, present, unit)
   }
-  deferred?.note(state, violations)
+  deferred?.note(state, violations.map(constraintKey))
 }
 
-/** A check that counts links may be violated by another command than the one that set attributes of the object. */
-function attributeToLastLink(state: ObjectState, violations: readonly Violation[]): void {
+/** Links may be changed by another command than the one that set attributes of the object. */
+function attributeToLinks(state: ObjectState, violations: readonly Violation[]): void {
   const { position, linkPosition } = state
+  const positions = violations.flatMap((one) => (one.check === undefined ? (one.position ?? []) : []))
+  if (positions.length > 0 && (positions.length === violations.length || position === undefined)) {
+    state.position = Math.max(...positions)
+    return
+  }
   const isOfLinks = violations.every(({ check }) => check !== undefined && check.counts.size > 0)
   if (linkPosition !== undefined && (isOfLinks || position === undefined)) {
     state.position = Math.max(linkPosition, position ?? 0)

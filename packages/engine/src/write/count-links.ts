@@ -1,6 +1,8 @@
 /** Counts the links of an object for its checks (contract 10.6.21). */
+import type { AttributeFormat } from '../records/class-format.ts'
 import { kindOfForm, linkRange } from '../records/link-keys.ts'
 import type { LinkStorage } from '../types/link-storage.ts'
+import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import type { ObjectState } from './working-set.ts'
 
@@ -14,16 +16,24 @@ export async function valuesWithCounts(
   counted: ReadonlyMap<number, number>,
 ): Promise<readonly unknown[]> {
   if (counted.size === 0) return values
-  const { transaction } = unit
-  await transaction.sortWrites()
-  const overlay = transaction.overlay()
   const result = [...values]
   for (const [index, limit] of counted) {
-    const { attribute, linkStorage } = format.attributes[index] as (typeof format.attributes)[number]
-    const range = linkRange(oid, attribute.number, kindOfForm[linkStorage as LinkStorage])
-    let count = 0
-    for await (const batch of overlay.scan(range, () => undefined, { limit, keysOnly: true })) count += batch.length
-    result[index] = count
+    result[index] = await countLinks(unit, oid, format.attributes[index] as AttributeFormat, limit)
   }
   return result
+}
+
+/** `attribute`: a collection stored as links. Elements beyond `limit` are not counted. */
+export async function countLinks(
+  { transaction }: UnitOfWork,
+  oid: Oid,
+  { attribute, linkStorage }: AttributeFormat,
+  limit: number,
+): Promise<number> {
+  await transaction.sortWrites()
+  const range = linkRange(oid, attribute.number, kindOfForm[linkStorage as LinkStorage])
+  let count = 0
+  const batches = transaction.overlay().scan(range, () => undefined, { limit, keysOnly: true })
+  for await (const batch of batches) count += batch.length
+  return count
 }

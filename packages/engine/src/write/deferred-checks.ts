@@ -1,11 +1,11 @@
 /**
- * Checks made at the end of a transaction of several steps (contract 10.4.12): `minItems`, `isRequired` of references, and
- * checks that count references, which one step may violate and a later one repair.
+ * Checks made at the end of a transaction of several steps (contract 10.4.12): `minItems`, `maxItems` of collections stored as
+ * links, `isRequired` of references, and checks that count references, which one step may violate and a later one repair.
  */
 import { constraintKey, constraintsOf, isDeferrable, type Violation } from '../records/constraints.ts'
-import { inParts } from '../store/time-slice.ts'
+import { inParts, openTimeSlice } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
-import { linkViolations } from './check-links.ts'
+import { linkConstraintKeys, linkViolations } from './check-links.ts'
 import { violationError, violationTo } from './constraint-error.ts'
 import { valuesWithCounts } from './count-links.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -28,8 +28,8 @@ interface Deferred {
   /** Assigns the error to the statement that last changed the object; undefined for operations. */
   readonly placeError: PlaceError | undefined
   readonly isAddressed: boolean
-  /** The constraints that a step has violated; others may have been violated before the transaction. */
-  readonly violated: ReadonlySet<string>
+  /** The keys of the constraints that a step has or may have violated; others may have been violated before the transaction. */
+  readonly concerned: ReadonlySet<string>
 }
 
 /** Adds the place in a text to an error. */
@@ -44,17 +44,17 @@ export class DeferredChecks {
 
   /** Receives the objects of one unit of work. For statements, whose text gives attributes no position, with `placeError`. */
   during(placeError?: PlaceError): UnitOfWork['deferred'] {
-    const noted = (state: NotedObject, violated: ReadonlySet<string>): void => {
+    const noted = (state: NotedObject, concerned: ReadonlySet<string>): void => {
       const isAddressed = state.isAddressed && placeError === undefined
-      this.objects.set(state.oid, { step: this.step, placeError, isAddressed, violated })
+      this.objects.set(state.oid, { step: this.step, placeError, isAddressed, concerned })
     }
     return {
-      note: (state, violations) => {
-        noted(state, new Set([...(this.objects.get(state.oid)?.violated ?? []), ...violations.map(constraintKey)]))
+      note: (state, constraintKeys) => {
+        noted(state, new Set([...(this.objects.get(state.oid)?.concerned ?? []), ...constraintKeys]))
       },
       noteChanged: (state) => {
         const earlier = this.objects.get(state.oid)
-        if (earlier !== undefined) noted(state, earlier.violated)
+        if (earlier !== undefined) noted(state, earlier.concerned)
       },
     }
   }
@@ -65,25 +65,30 @@ export class DeferredChecks {
 
   /** `unit`: sees all writes of the transaction. Throws ConstraintViolation, wrapped in a StepFailure if there are steps. */
   async judge(unit: UnitOfWork): Promise<void> {
+    const slice = openTimeSlice()
     await inParts([...this.objects.keys()], objectBatchSize, async (part) => {
       await unit.objects.loadAll(part)
       for (const oid of part) {
         const state = unit.objects.loaded(oid)
         if (state !== undefined) await this.judgeOne(unit, state)
+        await slice.yieldIfDue()
       }
     })
   }
 
   private async judgeOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
-    const { step, placeError, isAddressed, violated } = this.objects.get(state.oid) as Deferred
+    const { step, placeError, isAddressed, concerned } = this.objects.get(state.oid) as Deferred
     const constraints = constraintsOf(state.format, unit.objects.formats, unit.expressions.all)
     const all: Violation[] = []
     if (constraints !== undefined) {
       const values = await valuesWithCounts(unit, state, constraints.countedLinks())
       all.push(...constraints.violations(values, undefined, undefined))
     }
-    for (const attribute of state.format.neededLinks) all.push(...(await linkViolations(unit, state, attribute)))
-    const violations = all.filter((one) => isDeferrable(one) && violated.has(constraintKey(one)))
+    for (const attribute of state.format.linkAttributes) {
+      if (linkConstraintKeys(attribute).some((key) => concerned.has(key)))
+        all.push(...(await linkViolations(unit, state, attribute)))
+    }
+    const violations = all.filter((one) => isDeferrable(one) && concerned.has(constraintKey(one)))
     if (violations.length === 0) return
     state.isAddressed = isAddressed
     const error = violationError(state, violations, unit)

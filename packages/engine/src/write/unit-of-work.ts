@@ -31,9 +31,10 @@ export interface ChangedLinks {
   position: number | undefined
 }
 
-/** Receives objects that violate constraints checked at the end of the transaction (`deferred-checks.ts`). */
+/** Receives objects that violate, or may violate, constraints checked at the end of the transaction (`deferred-checks.ts`). */
 export interface ViolationSink {
-  note(state: ObjectState, violations: readonly Violation[]): void
+  /** `constraintKeys`: as `constraintKey` returns them. */
+  note(state: ObjectState, constraintKeys: readonly string[]): void
   noteChanged(state: ObjectState): void
 }
 
@@ -81,6 +82,8 @@ export class UnitOfWork {
   position: number | undefined
   /** Changed collections stored as links, by object and attribute; only those with constraints. */
   changedLinks: Map<string, ChangedLinks> | undefined
+  /** What changes of links violate, until the other constraints of the object are checked. */
+  linkViolations: Map<Oid, readonly Violation[]> | undefined
   /** Set while deleted objects are removed from their links, which may also change read-only attributes. */
   isDeleting = false
   /** The data was checked when first written, so constraints are not applied. */

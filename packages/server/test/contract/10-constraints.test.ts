@@ -1,6 +1,6 @@
 /** Constraints, defaults and texts of attributes and classes, over HTTP (contract 10.1 to 10.3). */
 import { describe, expect } from 'vitest'
-import { classOf, embedded, type FdUnderTest, list } from './class-of.ts'
+import { classOf, embedded, type FdUnderTest, list, reference } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { useFdPerTest } from './fd-per-test.ts'
 import { rule } from './rule.ts'
@@ -113,6 +113,7 @@ describe('definitions', () => {
       { ...list('string'), isRequired: true },
       list(string({ isReadOnly: true })),
       list(string({ default: 'x' })),
+      { ...list(reference('A')), collectionTypeName: 'TreeListOfReferences', uniqueItems: true },
     ]
     for (const type of wrong) {
       const reply = await fd.putSchema(classOf('A', { x: type }))
@@ -293,6 +294,18 @@ describe('values', () => {
     })
     expect(reply.json.errors.at(-1)).toMatchObject({ pointer: '/attributes/tags/2', value: 'abc' })
     expect(violated(await post('Task', {}))).toEqual(['title isRequired'])
+    await fd.define(
+      classOf('Team', {
+        name: string({ isRequired: true }),
+        members: { ...list(reference('Member', 'team')), minItems: 1 },
+      }),
+      classOf('Member', { team: reference('Team', 'members') }),
+    )
+    expect(violated(await post('Team', {}))).toEqual(['name isRequired', 'members minItems'])
+    const team = await fd.create('Team', { name: 'a', members: [await fd.create('Member')] })
+    expect(
+      violated(await server.put(fd.at(`/v1/object/${team}`), { attributes: { name: null, members: [] } })),
+    ).toEqual(['name isRequired', 'members minItems'])
     const nulls = { title: 'ab', status: null, points: null, due: null, rate: null, mail: null }
     expect((await post('Task', nulls)).status).toBe(201)
     expect((await post('Task', { ...nulls, title: '𝄞𝄞', points: 9, rate: 1, tags: ['a', 'b'] })).status).toBe(201)

@@ -171,6 +171,10 @@ describe('a deletion', () => {
     const country = await fd.create('Country', {})
     await fd.create('City', { country })
     expectProblem(await remove(country, '&dryRun=true'), 409, 'DeleteRestricted')
+    const member = await fd.create('Member')
+    await fd.create('Team', { members: [member] })
+    expect(violation(await remove(member, '&dryRun=true')).constraint).toBe('minItems')
+    expect(violation(await query(`EXPLAIN ANALYZE DELETE Member WHERE $$ID = ${member}`)).constraint).toBe('minItems')
     const plain = await fd.create('Plan', {})
     const alone = { deleted: [{ className: 'Plan', attributeName: null, count: 1 }], cleared: [] }
     expect((await remove(plain, '&dryRun=true')).json).toEqual(alone)
@@ -240,6 +244,12 @@ describe('constraints of links', () => {
       create('Member', { team }),
     )
     expect(swapped.status, swapped.text).toBe(200)
+    const third = create('Member', { team }, { id: 'm' })
+    const tooMany = await run(create('Member', { team }), third, create('Plan', {}))
+    expect(violation(tooMany)).toMatchObject({ constraint: 'maxItems', value: 3, oid: team })
+    expect(tooMany.json).toMatchObject({ operation: 2 })
+    const withdrawn = await run(create('Member', { team }), third, deletionOf(named('m')))
+    expect(withdrawn.status, withdrawn.text).toBe(200)
     const asText = await query('LET s = CREATE Sailor {}; LET t = CREATE Ship {crew: LIST{$s}}')
     expect(asText.status, asText.text).toBe(200)
     expect(violation(await query('CREATE Sailor {}'))).toMatchObject({ constraint: 'isRequired' })

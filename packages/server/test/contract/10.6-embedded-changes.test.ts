@@ -187,6 +187,21 @@ rule(
   },
 )
 
+rule('10.6.28', 'a line that is refused is refused although a later one deletes the object', async () => {
+  const n = { logicalType: 'integer', minimum: 0 }
+  await fd.define(classOf('Whole', { code: { logicalType: 'string', isUnique: true }, n }))
+  const oid = await fd.create('Whole', { code: 'a', n: 1 })
+  const deletion = { method: 'delete', uri: `/v1/object/${oid}` }
+  const raw = [{ class: 'Whole', attributes: { code: 'a', n: -1 } }, deletion]
+    .map((one) => JSON.stringify(one))
+    .join('\n')
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const url = `${fd.at('/v1/object')}&upsertOn=Whole.code&onError=skip`
+  const replies = (await server.send('POST', url, { raw, headers })).text.trim().split('\n')
+  expect(replies.map((reply) => JSON.parse(reply).error?.type)).toEqual(['ConstraintViolation', undefined, undefined])
+  expect(await rows('FROM Whole RETURN n')).toEqual([])
+})
+
 rule(['10.4.12', '10.6.28'], 'what is judged at the end is judged once the lines are committed together', async () => {
   const whole = {
     code: { logicalType: 'string', isUnique: true },

@@ -323,6 +323,13 @@ describe('onUpdate', () => {
     expect(await fd.read(oid)).toMatchObject({ version: 9, parent: other })
     await fd.remove(other)
     expect(await fd.read(oid)).toMatchObject({ version: 9, a: 4 })
+    const tag = async () => (await server.get(fd.at(`/v1/object/${oid}`))).headers.etag
+    const before = await tag()
+    await fd.update(oid, {})
+    expect([(await fd.read(oid)).version, await tag()]).toEqual([9, before])
+    await fd.update(oid, { a: 4 })
+    expect(await fd.read(oid)).toMatchObject({ version: 10, a: 4 })
+    expect(await tag()).not.toBe(before)
   })
 })
 

@@ -2,7 +2,7 @@
 import { KeyWriter } from '../../bytes/key-writer.ts'
 import { assert } from '../../errors.ts'
 import { canonicalJson } from '../../types/json-value.ts'
-import type { TypeSpec } from '../../types/type-spec.ts'
+import type { ListSpec, TypeSpec } from '../../types/type-spec.ts'
 import {
   type AttributeProperty,
   type CountRelation,
@@ -22,9 +22,11 @@ export const uniqueItems: AttributeProperty = {
   field: 'uniqueItems',
   word: 'UniqueItems',
   form: 'flag',
-  types: 'lists of scalars and of references',
+  types:
+    'lists of scalars and of references, but not TreeListOfReferences (a TreeSetOfReferences holds each object once)',
   appliesTo: ({ spec }) =>
-    spec.logicalType === 'list' && (isScalar(spec.element) || spec.element.logicalType === 'reference'),
+    spec.logicalType === 'list' &&
+    (isScalar(spec.element) || (spec.element.logicalType === 'reference' && !mayRepeatLinks(spec))),
   define: (input) => defineFlag('uniqueItems', input),
   constraint: (_stored, { spec }) => {
     const areDistinct = distinctness(spec)
@@ -34,6 +36,12 @@ export const uniqueItems: AttributeProperty = {
       isSatisfied: (value) => areDistinct(value as readonly unknown[]),
     }
   },
+}
+
+/** Each change would have to read all elements of a list that is made for millions of them. */
+function mayRepeatLinks({ element, collectionTypeName }: ListSpec): boolean {
+  const isPaired = element.logicalType === 'reference' && element.inverseAttribute !== null
+  return collectionTypeName === 'TreeListOfReferences' && !isPaired
 }
 
 function numberOfItems(
