@@ -76,7 +76,7 @@ const cliLayers: Layers = [
   { name: 'connection', modules: ['connection'] },
   { name: 'objects', modules: ['data', 'import'] },
   { name: 'schema', modules: ['schema', 'administration'], isRoom: true },
-  { name: 'shell', modules: ['shell', 'types'] },
+  { name: 'shell and development', modules: ['shell', 'types', 'develop'], isRoom: true },
   // What a command is called, and, loaded when it runs, what it does.
   { name: 'declaration', modules: ['declaration'] },
   { name: 'stores', modules: ['stores'] },

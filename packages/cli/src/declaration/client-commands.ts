@@ -17,6 +17,7 @@ import * as schema from '../schema/schema.ts'
 import { runShell } from '../shell/run-shell.ts'
 import { writeTypes } from '../types/types.ts'
 
+export { followSchema } from '../develop/follow-schema.ts'
 export { loadDemo } from '../import/load-demo.ts'
 
 const others = {

@@ -19,6 +19,7 @@ import {
 import { exitCodes } from '../errors/exit-codes.ts'
 import { addRoleCommand, addTokenCommand, addUserCommand } from '../security/security-commands.ts'
 import { addDemoCommand } from '../serve/demo.ts'
+import { addDevCommand } from '../serve/dev.ts'
 import { addInitCommand } from '../serve/init.ts'
 import { failureLine } from '../serve/process.ts'
 import { addServeCommand } from '../serve/serve.ts'
@@ -38,6 +39,7 @@ const sections: Readonly<Record<string, readonly Declared[]>> = {
   'Server:': [
     { names: ['serve'], add: addServeCommand },
     { names: ['init'], add: addInitCommand },
+    { names: ['dev'], add: addDevCommand },
     { names: ['demo'], add: addDemoCommand },
     { names: ['status', 'fd'], add: addServerCommands },
   ],

@@ -30,6 +30,8 @@ import { quotingOf, schemaOfSource } from './scratch-schema.ts'
 interface PlanOptions extends ScopeOptions {
   readonly rename?: readonly string[]
   readonly allowLoss?: boolean
+  /** Asks whether to lose what the plan marks; without it, such a plan is refused unless `allowLoss` is set. */
+  readonly confirmLoss?: ((planLines: readonly string[]) => Promise<boolean>) | undefined
   readonly stepwise?: boolean
   readonly quiet?: boolean
   readonly message?: string
@@ -146,7 +148,7 @@ export async function applySchema(
   if (plan.steps.length === 0) return output.result({ version: null, steps: [] }, () => ['The schema is up to date.'])
   const rehearsed = await rehearse(client, plan)
   if (rehearsed.refusal !== undefined) throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
-  refuseLoss(plan, rehearsed, options)
+  await refuseLoss(plan, rehearsed, options)
   const { version, steps } = await noted(client, planned, options, allowing(plan.parts))
   if (!(await isReached(context, planned)))
     throw conflictError(
@@ -172,10 +174,16 @@ async function isReached(place: Place, { target, scope }: Planned): Promise<bool
   return isSameSchema(restrictToScope(await currentSchema(place), scope), restrictToScope(target, scope))
 }
 
-function refuseLoss(plan: SchemaPlan, rehearsed: Rehearsed, { allowLoss }: PlanOptions): void {
+async function refuseLoss(
+  plan: SchemaPlan,
+  rehearsed: Rehearsed,
+  { allowLoss, confirmLoss }: PlanOptions,
+): Promise<void> {
   if (allowLoss === true || !isLossy(plan, rehearsed)) return
+  const lines = planLines(plan, rehearsed)
+  if ((await confirmLoss?.(lines)) === true) return
   const advice = 'Nothing was changed: what is marked ! would be lost. If you mean it, add --allow-loss.'
-  throw conflictError(advice, planLines(plan, rehearsed))
+  throw conflictError(advice, confirmLoss === undefined ? lines : [])
 }
 
 /** Applies the plan step by step. After an interruption, the same command continues with the remaining steps. */
@@ -192,7 +200,7 @@ async function applyStepwise(
   if (rehearsed.refusal !== undefined && !rehearsed.refusal.isTooMuch)
     throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
   const { valuesLost } = rehearsed
-  refuseLoss(plan, { valuesLost }, options)
+  await refuseLoss(plan, { valuesLost }, options)
   await applySteps(context, plan, options)
   await waitForIndexes(context, restrictToScope(target, scope))
   if (!(await isReached(context, planned)))

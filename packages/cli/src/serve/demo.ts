@@ -1,9 +1,8 @@
 /** `ashlar demo`: a server with sample data, included in the program. */
 import { join } from 'node:path'
-import { readPort } from '@ashlar/server/shared'
 import type { Command } from 'commander'
 import { addJsonOption } from '../declaration/client-command.ts'
-import { usageError } from '../errors/command-error.ts'
+import { portOf } from './dev.ts'
 import { serveThen } from './serve.ts'
 
 const alias = 'demo'
@@ -12,14 +11,6 @@ interface DemoOptions {
   readonly data: string
   readonly port: string
   readonly json?: boolean
-}
-
-function portOf(text: string): number {
-  try {
-    return readPort(text, '--port')
-  } catch (error) {
-    throw usageError((error as Error).message)
-  }
 }
 
 export function addDemoCommand(program: Command): void {

@@ -87,7 +87,7 @@ it('a server that is not there is told as JSON', async () => {
 })
 
 /** They run until they are ended. */
-const servers = ['serve', 'demo']
+const servers = ['serve', 'dev', 'demo']
 /** What they are about is not there, or differs. */
 const refused = [
   'schema diff',
@@ -132,7 +132,7 @@ it('what is no JSON is refused before it is written to standard output', async (
 
 it.each(servers)('%s tells by JSON where it listens', async (name) => {
   const directory = folder()
-  const server = start([name, '--json', '--port', '0', '--data', join(directory, 'served')])
+  const server = start([name, '--json', '--port', '0', '--data', join(directory, 'served')], {}, directory)
   const [line] = await once(createInterface({ input: server.child.stdout as Readable }), 'line')
   const { url, version, federatedDatabases } = JSON.parse(line)
   expect({ url, version, federatedDatabases }).toEqual({
