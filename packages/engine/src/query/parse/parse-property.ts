@@ -70,9 +70,8 @@ function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): un
     case 'choices':
       return parseValues(cursor).map(([value, label]) => (label === undefined ? value : { value, label }))
     case 'value':
-      if (cursor.takeWord('JSON')) return parseJsonValue(cursor)
-      if (!cursor.isSymbol('(')) return parseLiteral(cursor)
-      return isList ? parseValues(cursor).map(([value]) => value) : parseInParentheses(cursor)
+      if (!cursor.isSymbol('(')) return parseValue(cursor)
+      return isList ? parseList(cursor, parseValue) : parseInParentheses(cursor)
     default:
       return parseLiteral(cursor)
   }
@@ -89,8 +88,9 @@ export function parseInParentheses(cursor: TokenCursor): { readonly expression: 
   return { expression: cursor.text.slice(from, to).trim() }
 }
 
-/** `JSON('…')`, after the word. */
-function parseJsonValue(cursor: TokenCursor): JsonValue {
+/** A literal, or `JSON('…')`. */
+function parseValue(cursor: TokenCursor): unknown {
+  if (!cursor.takeWord('JSON')) return parseLiteral(cursor)
   cursor.expectSymbol('(')
   const text = cursor.expectString('a text of JSON')
   cursor.expectSymbol(')')
@@ -103,13 +103,19 @@ function parseJsonValue(cursor: TokenCursor): JsonValue {
 
 /** `(value, value AS 'text', …)` */
 export function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefined])[] {
+  return parseList(cursor, () => [
+    parseLiteral(cursor),
+    cursor.takeWord('AS') ? cursor.expectString('a text') : undefined,
+  ])
+}
+
+/** `(item, …)`, or `()` */
+function parseList<T>(cursor: TokenCursor, item: (cursor: TokenCursor) => T): T[] {
   cursor.expectSymbol('(')
   if (cursor.takeSymbol(')')) return []
-  const values = cursor.list((): readonly [unknown, string | undefined] => {
-    return [parseLiteral(cursor), cursor.takeWord('AS') ? cursor.expectString('a text') : undefined]
-  })
+  const items = cursor.list(() => item(cursor))
   cursor.expectSymbol(')')
-  return values
+  return items
 }
 
 /** Longer ones exceed all types, and a bigint of many digits takes long to make. */

@@ -79,10 +79,10 @@ function isCheckAhead(cursor: TokenCursor): boolean {
 function parseCheck(cursor: TokenCursor): CheckDeclaration {
   const { start } = cursor.next()
   const name = cursor.expectName('the name of a check').text
-  cursor.expectSymbol(':')
-  const { start: from } = cursor.peek()
+  const { end: from } = cursor.expectSymbol(':')
   parseExpression(cursor)
-  const expression = cursor.text.slice(from, cursor.lastEnd)
+  // Comments before and behind it belong to the expression, as within parentheses.
+  const expression = cursor.text.slice(from, cursor.peek().start).trim()
   const message = cursor.takeWord('MESSAGE') ? cursor.expectString('a text') : undefined
   return { name, expression, message, ...cursor.spanFrom(start) }
 }
