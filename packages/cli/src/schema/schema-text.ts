@@ -191,21 +191,25 @@ function jsonDefault(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? new JsonDefault(value) : value
 }
 
-/** Formats a change of the properties of an attribute or, without its name, of the class; null for a removed one. */
-export function alterationText(
-  className: string,
-  attributeName: string | undefined,
-  own: Properties,
-  element: Properties,
-): string {
-  const head = `ALTER CLASS ${pathText(className, 'asNeeded')}`
-  const named = attributeName === undefined ? classPropertyDescriptions : attributeProperties
-  const texts = propertyTexts(named, own, 'asNeeded')
+/** Formats a change of the properties of an attribute; null for a removed one. */
+export function alterationText(className: string, attributeName: string, own: Properties, element: Properties): string {
+  const texts = propertyTexts(attributeProperties, own, 'asNeeded')
   const elements = propertyTexts(attributeProperties, element, 'asNeeded')
   const all = [...texts, ...(elements.length === 0 ? [] : [`Element: {${elements.join(', ')}}`])].join(', ')
-  return attributeName === undefined
-    ? `${head} {SET {${all}}}`
-    : `${head} {ALTER ${nameText(attributeName, 'asNeeded')} {${all}}}`
+  return `ALTER CLASS ${pathText(className, 'asNeeded')} {ALTER ${nameText(attributeName, 'asNeeded')} {${all}}}`
+}
+
+/** Formats a change of the properties of the class; null for a removed one. `before`: all properties before it. */
+export function classAlterationText(className: string, before: Properties, changed: Properties): string {
+  const { checks, ...others } = changed
+  const set = propertyTexts(classPropertyDescriptions, others, 'asNeeded')
+  const [old, next] = [before.checks, checks === undefined ? before.checks : checks].map((some) => {
+    return checkTexts({ checks: some ?? [] }, 'asNeeded')
+  }) as [string[], string[]]
+  const dropped = old.filter((text) => !next.includes(text)).map((text) => `DROP ${text.slice(0, text.indexOf(':'))}`)
+  const added = next.filter((text) => !old.includes(text)).map((text) => `ADD ${text}`)
+  const all = [...dropped, ...added, ...(set.length === 0 ? [] : [`SET {${set.join(', ')}}`])]
+  return `ALTER CLASS ${pathText(className, 'asNeeded')} {${all.join(', ')}}`
 }
 
 interface NamedProperty {
@@ -222,7 +226,6 @@ function propertyTexts(named: readonly NamedProperty[], values: Properties, quot
     if (form === 'flag' && value === true) return [word]
     // The expression follows the braces.
     if (form === 'computed') return (value as { isStored?: boolean }).isStored === true ? ['Stored'] : []
-    if (form === 'checks') return checkTexts({ checks: value ?? [] }, quoting)
     return [`${word}: ${propertyText(form, value, quoting)}`]
   })
 }

@@ -234,6 +234,21 @@ it('differs from one with another check, as `schema check` and `schema diff` say
   expect(differencesOf(one, reordered)).toEqual([])
 })
 
+it('is changed to one with other checks by a step that DO can execute', async () => {
+  const textWith = (members: string) => `UPDATE SCHEMA { CREATE CLASS C ${members} }`
+  const schemaWith = (members: string, more = '') =>
+    schemaOfSource({ text: `${textWith(members)}; ${more}`, placeOf: () => ({ place: 'here', line: '' }) })
+  const from = '{ n: Integer, CHECK a: n != 7, CHECK b: n > 1, CHECK c: n < 9 }'
+  const to = "WITH {Title: 'T'} { n: Integer, CHECK c: n < 9, CHECK b: n > 2 // two\n, CHECK d: n != 8 MESSAGE 'no' }"
+  const [before, after] = [await schemaWith(from), await schemaWith(to)]
+  const { steps } = planOf(before, after, { schema: before, classes: [], attributes: [], done: [] })
+  expect(steps.map(({ text }) => text)).toEqual([
+    "ALTER CLASS C {DROP CHECK a, DROP CHECK b, ADD CHECK b: n > 2 // two\n, ADD CHECK d: n != 8 MESSAGE 'no', SET {Title: 'T'}}",
+  ])
+  const altered = await schemaWith(from, `UPDATE SCHEMA { ${steps[0]?.text} }`)
+  expect(differencesOf(altered, after)).toEqual([])
+})
+
 it('that no text creates is refused with the line at fault', async () => {
   const attributes = [{ attributeName: 'a b', logicalType: 'integer' }]
   const cls = { className: 'C', isReferenceable: true, superClass: null, attributes, properties: {} }
