@@ -72,7 +72,7 @@ function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): un
       return parseValues(cursor).map(([value, label]) => (label === undefined ? value : { value, label }))
     case 'value':
       if (!cursor.isSymbol('(')) return parseValue(cursor)
-      return isList ? parseList(cursor, parseValue) : parseInParentheses(cursor)
+      return isList ? parseListValues(cursor) : parseInParentheses(cursor)
     default:
       return parseLiteral(cursor)
   }
@@ -104,11 +104,16 @@ function parseValue(cursor: TokenCursor): unknown {
 }
 
 /** `(value, value AS 'text', …)` */
-export function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefined])[] {
+function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefined])[] {
   return parseList(cursor, () => [
     parseLiteral(cursor),
     cursor.takeWord('AS') ? cursor.expectString('a text') : undefined,
   ])
+}
+
+/** `(value, …)` */
+export function parseListValues(cursor: TokenCursor): unknown[] {
+  return parseList(cursor, parseValue)
 }
 
 /** `(item, …)`, or `()` */
