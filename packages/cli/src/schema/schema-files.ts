@@ -5,6 +5,7 @@ import { readInputFile } from '../connection/command-context.ts'
 import { invalidInput, usageError } from '../errors/command-error.ts'
 import { makeFolders, unwritable } from '../errors/file-errors.ts'
 import { writeAtomically } from '../output/write-whole.ts'
+import { piecesOf } from './do-pieces.ts'
 
 const extension = '.do'
 
@@ -36,7 +37,9 @@ export function readSchemaSource(place: string, existing: readonly string[] = []
   const lines: Line[] = [
     ...parts.flatMap(({ sequences }) => sequences),
     { text: 'UPDATE SCHEMA {', place, line: 'UPDATE SCHEMA {' },
-    ...existing.map((line) => ({ text: line, place: 'In the federated database', line })),
+    ...existing
+      .flatMap((lines) => lines.split('\n'))
+      .map((line) => ({ text: line, place: 'In the federated database', line })),
     ...parts.flatMap(({ classes }) => classes),
     { text: '};', place, line: '};' },
     ...parts.flatMap(({ others }) => others),
@@ -62,7 +65,8 @@ function splitSource(text: string, file: string): Record<'classes' | 'sequences'
   let statementStart = 0
   let statement = ''
   for (const { from, to, kind } of piecesOf(text)) {
-    if (kind === 'comment') continue
+    // Comments within classes may belong to expressions.
+    if (kind === 'comment' && !isSchema) continue
     const piece = text.slice(from, to)
     const isCode = kind === 'code'
     if (isCode && depth === 0 && piece === '{' && /^\s*UPDATE\s+SCHEMA\s*$/i.test(statement)) {
@@ -91,9 +95,10 @@ function splitSource(text: string, file: string): Record<'classes' | 'sequences'
   const fileLines = text.split('\n')
   const placed = (part: string): Line[] => linesOf(part, file, fileLines)
   return {
+    // Blanks and empty lines may belong to expressions and texts in quotes.
     classes: placed(inClasses.join('')),
-    sequences: placed(closed(inSequences.join(''))),
-    others: placed(closed(inOthers.join(''))),
+    sequences: placed(closed(inSequences.join(''))).filter(isWritten),
+    others: placed(closed(inOthers.join(''))).filter(isWritten),
   }
 }
 
@@ -135,26 +140,11 @@ function blanked(text: string): string[] {
 function linesOf(text: string, file: string, fileLines: readonly string[]): Line[] {
   return text
     .split('\n')
-    .map((line, at) => ({ text: line.trimEnd(), place: `${file}:${at + 1}`, line: (fileLines[at] ?? line).trimEnd() }))
-    .filter((line) => line.text !== '')
+    .map((line, at) => ({ text: line, place: `${file}:${at + 1}`, line: (fileLines[at] ?? line).trimEnd() }))
 }
 
-interface Piece {
-  readonly from: number
-  readonly to: number
-  readonly kind: 'code' | 'text' | 'comment'
-}
-
-/** Yields characters of code one by one, quoted texts and comments as wholes. */
-function* piecesOf(text: string): Generator<Piece> {
-  const token = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(['"`])(?:(?!\1)[^\\]|\\[\s\S])*(?:\1|$)/y
-  for (let from = 0; from < text.length; ) {
-    token.lastIndex = from
-    const found = token.exec(text)?.[0]
-    const to = from + (found?.length ?? 1)
-    yield { from, to, kind: found === undefined ? 'code' : found.startsWith('/') ? 'comment' : 'text' }
-    from = to
-  }
+function isWritten({ text }: Line): boolean {
+  return text.trim() !== ''
 }
 
 function filesIn(folder: string): string[] {

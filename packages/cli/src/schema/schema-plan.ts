@@ -16,6 +16,7 @@ import {
 import {
   alterationText,
   attributeText,
+  classAlterationText,
   classText,
   indexText,
   sequenceText,
@@ -297,7 +298,7 @@ function changeTypes({ before, after, changed, unpaired }: ClassChange): PlanPar
   return [{ steps, operation: [{ method: 'put', uri, body: { attributesToChange } }], isConversion: true, stepAt }]
 }
 
-function changeProperties({ after, constrained, properties }: ClassChange): PlanPart[] {
+function changeProperties({ before, after, constrained, properties }: ClassChange): PlanPart[] {
   const hasClassFields = Object.keys(properties).length > 0
   if (constrained.length === 0 && !hasClassFields) return []
   const { className } = after
@@ -310,7 +311,7 @@ function changeProperties({ after, constrained, properties }: ClassChange): Plan
     ...constrained.map(({ attributeName, own, element }) =>
       step(alterationText(className, attributeName, own, element)),
     ),
-    ...(hasClassFields ? [step(alterationText(className, undefined, properties, {}))] : []),
+    ...(hasClassFields ? [step(classAlterationText(className, before.properties, properties))] : []),
   ]
   return [{ steps, operation: [{ method: 'put', uri: classUri(className), body }], stepAt }]
 }

@@ -182,7 +182,7 @@ function withoutProperties(type: TypeDefinition): TypeDefinition {
 /** Returns the fields whose values differ, with the values of `after`; null for a removed field. */
 export function changedProperties(before: Properties, after: Properties): Properties {
   const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  const changed = fields.filter((field) => canonical(before[field] ?? null) !== canonical(after[field] ?? null))
+  const changed = fields.filter((field) => canonicalField(field, before[field]) !== canonicalField(field, after[field]))
   return Object.fromEntries(changed.map((field) => [field, after[field] ?? null]))
 }
 
@@ -197,8 +197,8 @@ function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
   const entries = Object.entries(value).filter(([, field]) => field !== undefined)
   return `{${entries
+    .map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`)
     .sort()
-    .map(([name, field]) => `${name}:${canonical(field)}`)
     .join()}}`
 }
 
@@ -207,15 +207,25 @@ export function isSameSchema(one: SchemaState, other: SchemaState): boolean {
   return fingerprint(one) === fingerprint(other)
 }
 
+/** Ignores the order of checks, which are judged together. */
+function canonicalField(field: string, value: unknown): string {
+  if (field !== 'checks' || !Array.isArray(value)) return canonical(value ?? null)
+  return value.map(canonical).sort().join()
+}
+
+export function isSameClass(one: ListedClass, other: ListedClass): boolean {
+  return classFingerprint(one) === classFingerprint(other)
+}
+
+function classFingerprint({ className, isReferenceable, superClass, attributes, properties }: ListedClass): string {
+  const types = attributes.map((attribute) => `${attribute.attributeName}:${canonical(definitionOf(attribute))}`)
+  const fields = Object.entries(properties).map(([field, value]) => `${field}:${canonicalField(field, value)}`)
+  return JSON.stringify([className, isReferenceable, superClass, types.sort(), fields.sort()])
+}
+
 function fingerprint({ classes, indexes, sequences }: SchemaState): string {
-  const plainClasses = classes.map(({ className, isReferenceable, superClass, attributes, properties }) => {
-    const types = attributes
-      .map((attribute) => `${attribute.attributeName}:${canonical(definitionOf(attribute))}`)
-      .sort()
-    return [className, isReferenceable, superClass, types, canonical(properties)]
-  })
   return JSON.stringify([
-    plainClasses,
+    classes.map(classFingerprint),
     indexes.map(({ name, indexedClass, isUnique, keys }) => [name, indexedClass, isUnique, keys]),
     sequences.map(({ name, start, step }) => [name, start, step]),
   ])

@@ -1,6 +1,8 @@
 /** Formats a schema as DO text that creates it, with classes sorted by name, so that versions can be compared line by line. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
 import { attributeProperties, classPropertyDescriptions, type PropertyForm } from '@ashlar/engine/properties'
+import { stringifyExactly } from '../output/exact-json.ts'
+import { closedExpression } from './do-pieces.ts'
 import {
   definitionOf,
   type ListedClass,
@@ -58,22 +60,31 @@ export function classText(
   const texts = propertyTexts(classPropertyDescriptions, others, quoting)
   const withProperties = texts.length === 0 ? '' : ` WITH {${texts.join(', ')}}`
   const head = `CREATE CLASS ${pathText(className, quoting)}${above}${kind}${withProperties}`
-  const members = [...attributes.map((attribute) => attributeText(attribute, quoting)), ...checkTexts(properties)]
+  const members = memberTexts({ attributes, properties }, quoting)
   if (members.length === 0) return [`${head} {}`]
   const { checks = [] } = properties as { readonly checks?: readonly { readonly name: string }[] }
   const names = [...attributes.map(({ attributeName }) => attributeName), ...checks.map(({ name }) => `check ${name}`)]
   const lines = members.map((member, at) => {
-    // A comment, since whether objects satisfy the schema is not part of it.
-    const note = unvalidated?.has(names[at] as string) === true ? ' // not validated' : ''
-    return `  ${member}${at === members.length - 1 ? '' : ','}${note}`
+    // A comment, since whether objects satisfy the schema is not part of it. Without the comma, it would belong to the expression of a check.
+    const note = unvalidated?.has(names[at] as string) === true ? ', // not validated' : ','
+    return `  ${member}${at === members.length - 1 && note === ',' ? '' : note}`
   })
   return [`${head} {`, ...lines, '}']
 }
 
-function checkTexts({ checks = [] }: Properties): string[] {
+/** The attributes and checks of a class. */
+export function memberTexts(
+  { attributes, properties }: Pick<ListedClass, 'attributes' | 'properties'>,
+  quoting: Quoting,
+): string[] {
+  return [...attributes.map((attribute) => attributeText(attribute, quoting)), ...checkTexts(properties, quoting)]
+}
+
+function checkTexts({ checks = [] }: Properties, quoting: Quoting): string[] {
   return (checks as readonly { name: string; expression: string; message?: string }[]).map(
     ({ name, expression, message }) => {
-      return `CHECK ${name}: ${expression}${message === undefined ? '' : ` MESSAGE ${literal(message)}`}`
+      const text = `CHECK ${nameText(name, quoting)}: ${closedExpression(expression)}`
+      return message === undefined ? text : `${text} MESSAGE ${literal(message)}`
     },
   )
 }
@@ -81,7 +92,11 @@ function checkTexts({ checks = [] }: Properties): string[] {
 export function attributeText(attribute: AttributeDefinition, quoting: Quoting): string {
   const { computed } = propertiesOf(attribute).own
   const text = `${nameText(attribute.attributeName, quoting)}: ${typeText(definitionOf(attribute), quoting)}`
-  return computed === undefined ? text : `${text} = (${(computed as { expression: string }).expression})`
+  return computed === undefined ? text : `${text} = ${inBrackets(computed as { expression: string })}`
+}
+
+function inBrackets({ expression }: { readonly expression: string }): string {
+  return `(${closedExpression(expression)})`
 }
 
 export function indexText({ name, indexedClass, isUnique, keys }: SchemaIndex, quoting: Quoting): string {
@@ -158,13 +173,12 @@ export function typeText(type: TypeDefinition, quoting: Quoting): string {
     return [`${name}: ${settingText(field, value, quoting)}`]
   })
   const { default: value }: Properties = { ...type }
-  const isJson = logicalType === 'json' && typeof value === 'object' && value !== null
-  const properties = isJson ? { ...type, default: new JsonDefault(value) } : { ...type }
+  const properties = logicalType === 'json' ? { ...type, default: jsonDefault(value) } : { ...type }
   const all = [...texts, ...propertyTexts(attributeProperties, properties, quoting)]
   return all.length === 0 ? word : `${word}{${all.join(', ')}}`
 }
 
-/** An object or array as the default of an attribute of type json. */
+/** An object or array as the default of an attribute of type json: neither an expression nor a list of values. */
 class JsonDefault {
   readonly json: object
 
@@ -173,21 +187,29 @@ class JsonDefault {
   }
 }
 
-/** Formats a change of the properties of an attribute or, without its name, of the class; null for a removed one. */
-export function alterationText(
-  className: string,
-  attributeName: string | undefined,
-  own: Properties,
-  element: Properties,
-): string {
-  const head = `ALTER CLASS ${pathText(className, 'asNeeded')}`
-  const named = attributeName === undefined ? classPropertyDescriptions : attributeProperties
-  const texts = propertyTexts(named, own, 'asNeeded')
+function jsonDefault(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? new JsonDefault(value) : value
+}
+
+/** Formats a change of the properties of an attribute; null for a removed one. */
+export function alterationText(className: string, attributeName: string, own: Properties, element: Properties): string {
+  const texts = propertyTexts(attributeProperties, own, 'asNeeded')
   const elements = propertyTexts(attributeProperties, element, 'asNeeded')
   const all = [...texts, ...(elements.length === 0 ? [] : [`Element: {${elements.join(', ')}}`])].join(', ')
-  return attributeName === undefined
-    ? `${head} {SET {${all}}}`
-    : `${head} {ALTER ${nameText(attributeName, 'asNeeded')} {${all}}}`
+  return `ALTER CLASS ${pathText(className, 'asNeeded')} {ALTER ${nameText(attributeName, 'asNeeded')} {${all}}}`
+}
+
+/** Formats a change of the properties of the class; null for a removed one. `before`: all properties before it. */
+export function classAlterationText(className: string, before: Properties, changed: Properties): string {
+  const { checks, ...others } = changed
+  const set = propertyTexts(classPropertyDescriptions, others, 'asNeeded')
+  const [old, next] = [before.checks, checks === undefined ? before.checks : checks].map((some) => {
+    return checkTexts({ checks: some ?? [] }, 'asNeeded')
+  }) as [string[], string[]]
+  const dropped = old.filter((text) => !next.includes(text)).map((text) => `DROP ${text.slice(0, text.indexOf(':'))}`)
+  const added = next.filter((text) => !old.includes(text)).map((text) => `ADD ${text}`)
+  const all = [...dropped, ...added, ...(set.length === 0 ? [] : [`SET {${set.join(', ')}}`])]
+  return `ALTER CLASS ${pathText(className, 'asNeeded')} {${all.join(', ')}}`
 }
 
 interface NamedProperty {
@@ -204,15 +226,14 @@ function propertyTexts(named: readonly NamedProperty[], values: Properties, quot
     if (form === 'flag' && value === true) return [word]
     // The expression follows the braces.
     if (form === 'computed') return (value as { isStored?: boolean }).isStored === true ? ['Stored'] : []
-    if (form === 'checks') return checkTexts({ checks: value ?? [] })
     return [`${word}: ${propertyText(form, value, quoting)}`]
   })
 }
 
 function propertyText(form: PropertyForm, value: unknown, quoting: Quoting): string {
   if (value === null) return 'NULL'
-  if (value instanceof JsonDefault) return `JSON(${literal(JSON.stringify(value.json))})`
-  if (typeof value === 'object' && 'expression' in value) return `(${value.expression})`
+  if (value instanceof JsonDefault) return literal(value.json)
+  if (typeof value === 'object' && 'expression' in value) return inBrackets(value as { expression: string })
   switch (form) {
     case 'word':
       return nameText(String(value), quoting)
@@ -223,8 +244,7 @@ function propertyText(form: PropertyForm, value: unknown, quoting: Quoting): str
     case 'choices':
       return inParentheses((value as readonly unknown[]).map(choiceText))
     default:
-      if (Array.isArray(value)) return inParentheses(value.map(literal))
-      return typeof value === 'object' ? `JSON(${literal(JSON.stringify(value))})` : literal(value)
+      return Array.isArray(value) ? inParentheses(value.map(literal)) : literal(value)
   }
 }
 
@@ -239,6 +259,7 @@ function inParentheses(values: readonly string[]): string {
 }
 
 function literal(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return `JSON(${literal(stringifyExactly(value))})`
   if (typeof value !== 'string') return String(value).toUpperCase()
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

@@ -2,6 +2,7 @@
 import type { ClassRepresentation } from '@ashlar/client'
 import { CommandError, conflictError, invalidInput } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
+import { differencesOf } from './schema-differences.ts'
 import type { SchemaSource } from './schema-files.ts'
 import { isSameSchema, type SchemaState, schemaState } from './schema-state.ts'
 import { type Quoting, schemaText } from './schema-text.ts'
@@ -75,15 +76,24 @@ async function schemaOfText(text: string, alterations: readonly AlterationReques
   }
 }
 
-/** Returns how names must be quoted so that the text creates this schema. Throws CommandError if no text does. */
+/** Returns how names must be quoted so that the text creates this schema. Throws CommandError, with the lines at fault, if no text does. */
 export async function quotingOf(schema: SchemaState): Promise<Quoting> {
-  let failure = 'the text makes another schema'
+  let failure = ''
+  let details: readonly string[] = []
   for (const quoting of ['asNeeded', 'always'] as const) {
+    const text = schemaText(schema, quoting)
     try {
-      if (isSameSchema(await schemaOfText(schemaText(schema, quoting)), schema)) return quoting
+      const read = await schemaOfText(text)
+      if (isSameSchema(read, schema)) return quoting
+      failure = 'the text makes another schema'
+      details = differencesOf(schema, read).slice(0, differencesShown)
     } catch (error) {
-      failure = (error as Error).message
+      const { message, extensions } = error as Error & { readonly extensions?: { readonly line?: number } }
+      failure = message.replace(/\.$/, '')
+      details = extensions?.line === undefined ? [] : text.split('\n').slice(extensions.line - 1, extensions.line)
     }
   }
-  throw new CommandError(exitCodes.failed, `This schema cannot be written in DO: ${failure.replace(/\.$/, '')}.`)
+  throw new CommandError(exitCodes.failed, `This schema cannot be written in DO: ${failure}.`, details)
 }
+
+const differencesShown = 10

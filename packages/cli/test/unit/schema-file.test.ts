@@ -56,6 +56,27 @@ rule(['10.6.23', '10.6.24'], 'a schema file has the expressions of embeddable cl
   await expectSameAfterText('DROP CLASS Order DROP CLASS Line DROP CLASS Owner')
 })
 
+rule('10.6.1', 'a schema file has the comments of expressions, and lists of json', async () => {
+  await fd.define(
+    classOf(
+      'A',
+      {
+        a: { logicalType: 'integer', default: { expression: '1 // one' } },
+        b: { logicalType: 'integer', onUpdate: { expression: '/* before */ b + 1 // after' } },
+        c: { logicalType: 'integer', computed: { expression: 'a // two lines\n + b // end' } },
+        d: { ...list({ logicalType: 'json' }), default: [1, { x: 1 }, [2], "it's"] },
+      },
+      {
+        checks: [
+          { name: 'x', expression: '// before\na < 5 // after', message: 'It is // so.' },
+          { name: 'y', expression: "a /* within */ != 6 OR '// no' = '' // end" },
+        ],
+      },
+    ),
+  )
+  await expectSameAfterText('DROP CLASS A')
+})
+
 it('compares bounds of reals that servers write with all their digits', () => {
   const read = { logicalType: 'real', maximum: 10n ** 20n }
   expect(isSameType(read as never, { logicalType: 'real', maximum: 1e20 })).toBe(true)

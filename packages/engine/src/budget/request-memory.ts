@@ -10,7 +10,7 @@ export const unpooledBytes = 2 ** 20
 /** Bytes reserved from the pool per step. */
 const stepBytes = 4 * 2 ** 20
 
-type LimitName = 'statementBytesMax' | 'transactionBytesMax'
+type LimitName = 'statementBytesMax' | 'transactionBytesMax' | 'expressionBytesMax'
 
 /** Uses that cannot spill to disk and need an error text of their kind: rows that are values, and rows of OVER. */
 export type MemoryUse = 'values' | 'windows'
@@ -35,6 +35,8 @@ export function isMemoryRefused(error: unknown): boolean {
 const refusalOf: Readonly<Record<LimitName, (max: number) => string>> = {
   statementBytesMax: (max) =>
     `What the statements hold in memory would take more than ${max} bytes (statementBytesMax): variables, texts and lists, links, rows that are sorted, grouped or collected, and the reply to a change. TAKE, WHERE, an index on the order or several requests may help.`,
+  expressionBytesMax: (max) =>
+    `The expression would take more than ${max} bytes in memory for one object (expressionBytesMax): the texts, lists and json that it compares or makes are too long together.`,
   transactionBytesMax: (max) =>
     `What is changed together would take more than ${max} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`,
 }
@@ -124,6 +126,7 @@ export class RequestMemory {
   private readonly pool: MemoryPool
   private readonly limits: MemoryLimits
   private readonly holder: MemoryHolder | undefined
+  private readonly statementsLimit: LimitName
   private transaction: Account | undefined
   private rowBytes = 0
   private statementTotal = 0
@@ -132,10 +135,17 @@ export class RequestMemory {
   private loaded = 0
   private changed = 0
 
-  constructor(pool: MemoryPool, limits: MemoryLimits, holder?: MemoryHolder) {
+  /** `statementsLimit`: what messages call the limit of statements. */
+  constructor(
+    pool: MemoryPool,
+    limits: MemoryLimits,
+    holder?: MemoryHolder,
+    statementsLimit: LimitName = 'statementBytesMax',
+  ) {
     this.pool = pool
     this.limits = limits
     this.holder = holder
+    this.statementsLimit = statementsLimit
   }
 
   /** Until the row ends; negative for an overestimate. Throws LimitExceeded and ServerBusy. */
@@ -245,7 +255,7 @@ export class RequestMemory {
     if (this.statements !== undefined) return this.statements
     const { pool, holder } = this
     const { statementBytesMax, statementsBytesMax } = this.limits
-    this.statements = new Account(pool, statementBytesMax, statementsBytesMax, 'statementBytesMax', holder)
+    this.statements = new Account(pool, statementBytesMax, statementsBytesMax, this.statementsLimit, holder)
     return this.statements
   }
 

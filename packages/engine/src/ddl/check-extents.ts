@@ -139,7 +139,10 @@ async function refuseUnmet(
   const attributes = new Set(all.flatMap((one) => [...one.attributes]))
   const checks = all.flatMap((one) => one.checks)
   const options = { expressions, newContainers }
-  ;(await countViolations(snapshot, formats.catalog, { attributes, checks }, options)).refuse()
+  const violations = await countViolations(snapshot, formats.catalog, { attributes, checks }, options)
+  violations.refuse(
+    'nothing was changed. Existing objects get the default of a new attribute, or null without one: give it a default that satisfies its constraints, or add it without them, fill it by UPDATE, and constrain it then.',
+  )
 }
 
 async function refuseObjectsOf(

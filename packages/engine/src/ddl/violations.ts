@@ -72,13 +72,17 @@ export class Violations {
   refuse(outcome = 'nothing was changed.'): void {
     const violations = this.all
     if (violations.length === 0) return
-    const descriptions = violations.map(({ className, attributeName, checkName, constraint, objects }) => {
-      const of = attributeName === undefined ? '' : ` of attribute ${attributeName}`
-      return `${objects} ${objects === 1 ? 'object violates' : 'objects violate'} ${checkName === undefined ? constraint : `check ${checkName}`}${of} of class ${className}`
-    })
-    const message = `${descriptions.join(', ')}: ${outcome}`
+    const message = `${violations.map(describe).join(', ')}: ${outcome}`
     throw new AshlarError('ObjectsViolateConstraint', message, [], { violations })
   }
+}
+
+/** For example `2 objects violate minimum of attribute age of class Person (3-3-1-1 and others)`. */
+function describe({ className, attributeName, checkName, constraint, objects, oids }: ConstraintViolations): string {
+  const what = checkName === undefined ? constraint : `check ${checkName}`
+  const of = attributeName === undefined ? '' : ` of attribute ${attributeName}`
+  const [subject, others] = objects === 1 ? ['1 object violates', ''] : [`${objects} objects violate`, ' and others']
+  return `${subject} ${what}${of} of class ${className} (${oids[0]}${others})`
 }
 
 export function checkKey({ owner, name }: NewCheck): string {

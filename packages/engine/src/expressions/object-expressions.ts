@@ -203,7 +203,7 @@ export class CompiledExpressions implements ObjectExpressions {
     const compiled = this.compile(expression, site, cls, catalog)
     const what = describeSite(cls.name, site)
     const accept = (value: unknown): unknown => acceptedValue(codec, compiled.type, value, catalog)
-    const evaluation = new Evaluation(compiled, null, new RequestMemory(this.pool, this.limits), this.limits)
+    const evaluation = new Evaluation(compiled, null, this.newMemory(), this.limits)
     return {
       isStored: expression.isStored === true,
       valueOf: (object) => {
@@ -227,8 +227,14 @@ export class CompiledExpressions implements ObjectExpressions {
     accept: (value: unknown) => unknown,
     numbers?: NumberReader,
   ): unknown {
-    const evaluation = new Evaluation(compiled, user, new RequestMemory(this.pool, this.limits), this.limits, numbers)
+    const evaluation = new Evaluation(compiled, user, this.newMemory(), this.limits, numbers)
     return inWords(what, () => accept(evaluation.valueOf(object)))
+  }
+
+  private newMemory(): RequestMemory {
+    const { pool, limits } = this
+    const limit = limits.statementBytesMax < unpooledBytes ? 'statementBytesMax' : 'expressionBytesMax'
+    return new RequestMemory(pool, limits, undefined, limit)
   }
 
   private compile(expression: BoundExpression, site: ExpressionSite, cls: SchemaClass, catalog: Catalog): Compiled {

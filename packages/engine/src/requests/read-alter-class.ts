@@ -57,8 +57,9 @@ export function readAlterClass(
     attributesToRename: listOf('attributesToRename', readRename),
     attributesToChange: listOf('attributesToChange', readDefinition),
     attributesToAdd: listOf('attributesToAdd', readDefinition),
-    attributesToConstrain: listOf('attributesToConstrain', readConstraints),
-    classFields: request.classFields === undefined ? undefined : readClassFields(request.classFields, ['classFields']),
+    attributesToConstrain: listOf('attributesToConstrain', (item, place) => readConstraints(item, place, className)),
+    classFields:
+      request.classFields === undefined ? undefined : readClassFields(request.classFields, ['classFields'], className),
     isCascading,
     isLossAllowed,
     isValidating,

@@ -52,7 +52,11 @@ export function* readDefineClassesSteps(
 
 function readDescription(input: unknown, place: CommandPlace): ClassDescription {
   const description = requireJsonObject(input, 'A class description', place)
-  refuseUnknownFields(description, [...classFields, ...classProperties, ...readFields], 'A class description', place)
+  const what =
+    named(description.className) === undefined
+      ? 'A class description'
+      : `The description of ${classOf(description.className)}`
+  refuseUnknownFields(description, [...classFields, ...classProperties, ...readFields], what, place)
   const isRead = readFields.some((field) => Object.hasOwn(description, field))
   const className = optionalText(description, 'className', place)
   const classNumber = classNumberOf(description.classNumber, [...place, 'classNumber'])
@@ -63,35 +67,36 @@ function readDescription(input: unknown, place: CommandPlace): ClassDescription 
     ])
   }
   const { attributes } = description
+  const name = className ?? String(classNumber)
   if (!Array.isArray(attributes)) {
-    const name = truncateForMessage(className ?? String(classNumber))
-    throw commandError('MalformedRequest', `Class ${name}: attributes is needed, an array.`, [...place, 'attributes'])
+    const message = `Class ${truncateForMessage(name)}: attributes is needed, an array.`
+    throw commandError('MalformedRequest', message, [...place, 'attributes'])
   }
   return {
     className,
     classNumber: isRead && className !== undefined ? undefined : classNumber,
-    isReferenceable: booleanOf(description.isReferenceable, [...place, 'isReferenceable']),
-    superClass: superClassOf(description.superClass, [...place, 'superClass']),
+    isReferenceable: booleanOf(description.isReferenceable, name, [...place, 'isReferenceable']),
+    superClass: superClassOf(description.superClass, name, [...place, 'superClass']),
     properties: fieldsAmong(description, classProperties),
     attributes: attributes.map((attribute: unknown, position) => {
-      return readAttribute(attribute, [...place, 'attributes', position], className ?? String(classNumber))
+      return readAttribute(attribute, [...place, 'attributes', position], name)
     }),
   }
 }
 
 /** `className`: as spelled in the request. */
 export function readAttribute(input: unknown, place: CommandPlace, className: string): AttributeDescription {
-  const definition = requireJsonObject(input, 'An attribute definition', place)
-  refuseUnknownFields(definition, attributeFields, 'An attribute definition', place)
+  const definition = requireJsonObject(input, `An attribute definition of ${classOf(className)}`, place)
+  refuseUnknownFields(definition, attributeFields, `The definition of ${attributeIn(definition, className)}`, place)
   const attributeName = optionalText(definition, 'attributeName', place)
   if (attributeName === undefined) {
-    throw commandError('MalformedRequest', 'An attribute definition has an attributeName.', [...place, 'attributeName'])
-  }
-  if (definition.logicalType === undefined) {
-    const message = `Attribute ${truncateForMessage(attributeName)}: logicalType is needed.`
-    throw commandError('MalformedRequest', message, [...place, 'logicalType'])
+    const message = `An attribute definition of ${classOf(className)} needs an attributeName.`
+    throw commandError('MalformedRequest', message, [...place, 'attributeName'])
   }
   const what = attributeOf(truncateForMessage(className), truncateForMessage(attributeName))
+  if (definition.logicalType === undefined) {
+    throw commandError('MalformedRequest', `${what}: logicalType is needed.`, [...place, 'logicalType'])
+  }
   const { elementSpecification: element } = definition
   const properties = fieldsAmong(definition, propertyFields)
   const elementProperties = isObject(element) ? fieldsAmong(element, propertyFields) : undefined
@@ -103,12 +108,28 @@ export function readAttribute(input: unknown, place: CommandPlace, className: st
   }
 }
 
+/** `value`: a name, if it is a text. */
+function named(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? truncateForMessage(value) : undefined
+}
+
+function classOf(className: unknown): string {
+  return `class ${named(className)}`
+}
+
+/** The subject of errors that may come before the name of the attribute is checked. */
+function attributeIn({ attributeName }: JsonObject, className: string): string {
+  const name = named(attributeName)
+  return name === undefined ? `an attribute of ${classOf(className)}` : `attribute ${name} of ${classOf(className)}`
+}
+
 /** Reads an element of `attributesToConstrain`: the property fields, but not the type fields. */
-export function readConstraints(input: unknown, place: CommandPlace): AttributeConstraints {
+export function readConstraints(input: unknown, place: CommandPlace, className: string): AttributeConstraints {
   const what = 'An entry of attributesToConstrain'
   const definition = requireJsonObject(input, what, place)
   const allowed = ['attributeName', ...propertyFields, 'elementSpecification', ...ignoredFields]
-  refuseUnknownFields(definition, allowed, what, place)
+  const attribute = attributeIn(definition, className)
+  refuseUnknownFields(definition, allowed, `${what} for ${attribute}`, place)
   const attributeName = optionalText(definition, 'attributeName', place)
   if (attributeName === undefined) {
     throw commandError('MalformedRequest', `${what} must have an attributeName.`, [...place, 'attributeName'])
@@ -119,13 +140,13 @@ export function readConstraints(input: unknown, place: CommandPlace): AttributeC
     elementSpecification === undefined
       ? {}
       : requireJsonObject(elementSpecification, 'The elementSpecification', elementPlace)
-  refuseUnknownFields(element, propertyFields, 'The elementSpecification', elementPlace)
+  refuseUnknownFields(element, propertyFields, `The elementSpecification of ${attribute}`, elementPlace)
   return { attributeName, properties: fieldsAmong(definition, propertyFields), elementProperties: element }
 }
 
-export function readClassFields(input: unknown, place: CommandPlace): PropertiesInput {
+export function readClassFields(input: unknown, place: CommandPlace, className: string): PropertiesInput {
   const fields = requireJsonObject(input, 'classFields', place)
-  refuseUnknownFields(fields, classProperties, 'classFields', place)
+  refuseUnknownFields(fields, classProperties, `The classFields of ${classOf(className)}`, place)
   return fields
 }
 
@@ -147,9 +168,9 @@ function readTypeField(field: TypeField, input: unknown, what: string, place: Co
   if (input === null && field !== 'logicalType') return null
   switch (fieldForms[field]) {
     case 'an object': {
-      const specification = requireJsonObject(input, `The ${field}`, place)
+      const specification = requireJsonObject(input, `${what}: ${field}`, place)
       const allowed = field === 'elementSpecification' ? elementFields : typeFields
-      refuseUnknownFields(specification, allowed, `The ${field}`, place)
+      refuseUnknownFields(specification, allowed, `${what}: ${field}`, place)
       return readTypeDefinition(specification, what, place)
     }
     case 'a number':
@@ -178,20 +199,22 @@ function classNumberOf(input: unknown, place: CommandPlace): string | undefined 
   throw commandError('MalformedValue', `A class number is digits, not ${formatForMessage(input)}.`, place)
 }
 
-function booleanOf(input: unknown, place: CommandPlace): boolean | undefined {
+function booleanOf(input: unknown, className: string, place: CommandPlace): boolean | undefined {
   const value = booleanIn(input)
   if (value !== undefined || input === undefined) return value
-  throw commandError('MalformedValue', `isReferenceable is true or false, not ${formatForMessage(input)}.`, place)
+  const message = `Class ${truncateForMessage(className)}: isReferenceable is true or false, not ${formatForMessage(input)}.`
+  throw commandError('MalformedValue', message, place)
 }
 
 /** A name, digits, or an object with a name. */
-function superClassOf(input: unknown, place: CommandPlace): string | null | undefined {
+function superClassOf(input: unknown, className: string, place: CommandPlace): string | null | undefined {
   if (input === undefined || input === null) return input
   if (typeof input === 'string' && input !== '') return input
   if (typeof input === 'object' && !Array.isArray(input)) {
-    refuseUnknownFields(input as JsonObject, ['className'], 'superClass', place)
+    refuseUnknownFields(input as JsonObject, ['className'], `The superClass of ${classOf(className)}`, place)
     const name = (input as JsonObject).className
     if (typeof name === 'string' && name !== '') return name
   }
-  throw commandError('MalformedValue', `superClass is a class name or number, not ${formatForMessage(input)}.`, place)
+  const message = `Class ${truncateForMessage(className)}: superClass is a class name or number, not ${formatForMessage(input)}.`
+  throw commandError('MalformedValue', message, place)
 }

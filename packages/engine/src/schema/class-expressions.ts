@@ -148,21 +148,30 @@ export function* withBoundExpressions(
       }),
     )
   }
-  refuseCircles(classes)
+  refuseCircles(classes, added)
   const next = { ...remaining, classes }
   refuseBrokenDefaults(before, next, added, binder)
   return next
 }
 
-/** Throws InvalidDefinition for computed attributes that depend on themselves. */
-function refuseCircles(classes: readonly ClassDefinition[]): void {
-  const named = new Map<AttributeNumber, { readonly what: string; readonly numbers: readonly AttributeNumber[] }>()
+interface ComputedUse {
+  readonly name: string
+  readonly what: string
+  readonly numbers: readonly AttributeNumber[]
+  /** Undefined if the expression is not part of the change. */
+  readonly place: CommandPlace | undefined
+}
+
+/** `added`: the places of new expressions. Throws InvalidDefinition for computed attributes that depend on themselves. */
+function refuseCircles(classes: readonly ClassDefinition[], added: ReadonlyMap<SchemaExpression, CommandPlace>): void {
+  const named = new Map<AttributeNumber, ComputedUse>()
   for (const definition of classes) {
     if (definition.isDeleted) continue
     for (const { expression, site } of expressionsOf(definition)) {
       if (site.kind !== 'computed' || site.attribute === undefined) continue
       const what = describeSite(definition.name, site)
-      named.set(site.attribute.number, { what, numbers: attributesNamed(expression) })
+      const [{ name }, place] = [site, added.get(expression)]
+      named.set(site.attribute.number, { name, what, numbers: attributesNamed(expression), place })
     }
   }
   const done = new Set<AttributeNumber>()
@@ -170,13 +179,11 @@ function refuseCircles(classes: readonly ClassDefinition[]): void {
   const follow = (number: AttributeNumber): void => {
     const found = named.get(number)
     if (found === undefined || done.has(number)) return
-    if (open.has(number)) throw commandError('InvalidDefinition', `${found.what}: it is computed from itself.`, [])
+    if (open.has(number))
+      throw circleError([...open].slice([...open].indexOf(number)).flatMap((one) => named.get(one) ?? []))
     if (open.size >= computedDepthMax) {
-      throw commandError(
-        'InvalidDefinition',
-        `${found.what}: it is computed by more than ${computedDepthMax} steps.`,
-        [],
-      )
+      const message = `${found.what}: it is computed by more than ${computedDepthMax} steps.`
+      throw commandError('InvalidDefinition', message, found.place ?? [])
     }
     open.add(number)
     for (const next of found.numbers) follow(next)
@@ -184,6 +191,17 @@ function refuseCircles(classes: readonly ClassDefinition[]): void {
     done.add(number)
   }
   for (const number of named.keys()) follow(number)
+}
+
+/** `circle`: each names the next one, and the last one the first. The error is at an expression that is part of the change. */
+function circleError(circle: readonly ComputedUse[]): AshlarError {
+  const at = Math.max(
+    0,
+    circle.findIndex(({ place }) => place !== undefined),
+  )
+  const [first, ...others] = [...circle.slice(at), ...circle.slice(0, at)]
+  const way = others.length === 0 ? '' : `, by way of ${others.map(({ name }) => name).join(', ')}`
+  return commandError('InvalidDefinition', `${first?.what}: it is computed from itself${way}.`, first?.place ?? [])
 }
 
 /** The maximum nesting of computed attributes. */

@@ -72,6 +72,52 @@ it('a number of different elements, if there are fewer values', () => {
   fc.assert(property, runs(1_000))
 })
 
+/** Seven neighbouring reals, in ascending order, from the one with these bits on; negative bits count down from -0. */
+function neighbours(storage: 'b32' | 'b64', first: bigint): number[] {
+  const bytes = new DataView(new ArrayBuffer(8))
+  const width = storage === 'b32' ? 32n : 64n
+  return Array.from({ length: 7 }, (_, i) => {
+    const position = first + BigInt(i)
+    const bits = position < 0n ? (1n << (width - 1n)) | -position : position
+    if (storage === 'b64') bytes.setBigUint64(0, bits)
+    else bytes.setUint32(0, Number(bits))
+    return storage === 'b64' ? bytes.getFloat64(0) : bytes.getFloat32(0)
+  })
+}
+
+const realsAndLimits = fc.constantFrom('b32', 'b64').chain((storage) => {
+  const greatest = storage === 'b32' ? 0x7f7fffffn : 0x7fefffffffffffffn
+  const near = (from: bigint) => fc.bigInt({ min: from - 7n, max: from })
+  const first = fc.oneof(near(0n), near(greatest - 6n), near(-greatest + 7n), near(greatest / 2n), near(-greatest / 3n))
+  return first
+    .map((position) => neighbours(storage, position < -greatest ? -greatest : position))
+    .chain((values) => {
+      const bound = fc.constantFrom(...values)
+      const [isMinimumOpen, isMaximumOpen, minItems] = [fc.boolean(), fc.boolean(), fc.nat(8)]
+      const fields = { storage: fc.constant(storage), values: fc.constant(values), lower: bound, upper: bound }
+      return fc.record({ ...fields, isMinimumOpen, isMaximumOpen, minItems })
+    })
+})
+
+it('bounds of reals between which none lies, and counts beyond those that do', () => {
+  const property = fc.property(
+    realsAndLimits,
+    ({ storage, values, lower, upper, isMinimumOpen, isMaximumOpen, minItems }) => {
+      const limits = {
+        [isMinimumOpen ? 'exclusiveMinimum' : 'minimum']: lower,
+        [isMaximumOpen ? 'exclusiveMaximum' : 'maximum']: upper,
+      }
+      const isAbove = (value: number) => (isMinimumOpen ? value > lower : value >= lower)
+      const isBelow = (value: number) => (isMaximumOpen ? value < upper : value <= upper)
+      const count = values.filter((value) => isAbove(value) && isBelow(value)).length
+      const spec = { logicalType: 'real', storage } as const
+      expect(isRefused(spec, limits)).toBe(count === 0)
+      expect(isRefused(listOf(spec), { minItems, uniqueItems: true }, limits)).toBe(count === 0 || minItems > count)
+    },
+  )
+  fc.assert(property, runs(1_000))
+})
+
 it('lengths, if no string of the type has them', () => {
   const length = fc.nat(5)
   const lengths = fc.record({ minLength: length, maxLength: length }, { requiredKeys: [] })

@@ -35,9 +35,48 @@ describe('a message names what there is instead', () => {
     )
     const misspelt = [{ ...thing, className: 'A', isReferencable: true }]
     expect(expectProblem(await server.put('/v1/schema', misspelt), 400, 'UnknownField')).toBe(
-      "A class description may not have the field 'isReferencable'. Did you mean isReferenceable?",
+      "The description of class A may not have the field 'isReferencable'. Did you mean isReferenceable?",
     )
   })
+
+  rule(
+    ['1.2.9', '1.4.5'],
+    'of a field that a definition may not have, and of which class and attribute it is',
+    async () => {
+      const refused = async (path: string, body: unknown) =>
+        expectProblem(await server.put(path, body), 400, 'UnknownField')
+      const defined = (attribute: object, more: object = {}) =>
+        refused('/v1/schema', [{ className: 'A', isReferenceable: true, attributes: [attribute], ...more }])
+      const n = { attributeName: 'n', logicalType: 'integer' }
+      expect(await defined({ ...n, minimun: 3 })).toBe(
+        "The definition of attribute n of class A may not have the field 'minimun'. Did you mean minimum?",
+      )
+      expect(await defined({ logicalType: 'integer', minimun: 3 })).toBe(
+        "The definition of an attribute of class A may not have the field 'minimun'. Did you mean minimum?",
+      )
+      const elements = { logicalType: 'string', maxLenght: 3 }
+      expect(await defined({ ...n, logicalType: 'list', elementSpecification: elements })).toBe(
+        "Class A, attribute n: elementSpecification may not have the field 'maxLenght'. Did you mean maxLength?",
+      )
+      expect(await defined(n, { superClass: { name: 'B' } })).toBe(
+        "The superClass of class A may not have the field 'name'; its field is className.",
+      )
+      const altered = (body: object) => refused('/v1/schema/Fleet.Vehicle', body)
+      expect(await altered({ attributesToAdd: [{ ...n, minimun: 3 }] })).toBe(
+        "The definition of attribute n of class Fleet.Vehicle may not have the field 'minimun'. Did you mean minimum?",
+      )
+      expect(await altered({ attributesToConstrain: [{ attributeName: 'license', minLenght: 3 }] })).toBe(
+        "An entry of attributesToConstrain for attribute license of class Fleet.Vehicle may not have the field 'minLenght'. Did you mean minLength?",
+      )
+      const ofElements = { attributeName: 'license', elementSpecification: { patern: 'a' } }
+      expect(await altered({ attributesToConstrain: [ofElements] })).toBe(
+        "The elementSpecification of attribute license of class Fleet.Vehicle may not have the field 'patern'. Did you mean pattern?",
+      )
+      expect(await altered({ classFields: { tilte: 'A' } })).toBe(
+        "The classFields of class Fleet.Vehicle may not have the field 'tilte'. Did you mean title?",
+      )
+    },
+  )
 
   rule('1.4.5', 'of a parameter that the operation has not', async () => {
     const message = async (path: string) => expectProblem(await server.get(path), 400, 'UnknownParameter')

@@ -139,6 +139,14 @@ describe('definitions', () => {
       ],
       [{ logicalType: 'real', exclusiveMinimum: 1, exclusiveMaximum: 1 }, 'exclusiveMaximum is 1'],
       [
+        { logicalType: 'real', exclusiveMinimum: 0, exclusiveMaximum: 5e-324 },
+        'exclusiveMaximum is 5e-324 and exclusiveMinimum is 0',
+      ],
+      [
+        { logicalType: 'real', storage: 'b32', exclusiveMinimum: 1, exclusiveMaximum: 1 + 2 ** -23 },
+        'exclusiveMaximum is 1.0000001 and exclusiveMinimum is 1',
+      ],
+      [
         { logicalType: 'decimal', scale: 2, minimum: '1.50', maximum: '1.49' },
         'maximum is "1.49" and minimum is "1.50"',
       ],

@@ -20,7 +20,12 @@ rule('10.1.1', 'a refused definition names class, attribute, value, and what is 
   const wrong: [Loose, string, Loose?][] = [
     [string({ isRequired: 'perhaps' }), 'isRequired must be true or false, not "perhaps"'],
     [string({ default: 5 }), 'default must be a value of the attribute: 5 is not a string'],
-    [integer({ enumeration: [null] }), 'enumeration must be a value of the attribute, not null'],
+    [integer({ enumeration: [null] }), 'enumeration must contain values of the attribute, not null'],
+    [integer({ enumeration: ['a'] }), 'enumeration must contain values of the attribute: "a" is not an integer'],
+    [
+      integer({ isReadOnly: true, onUpdate: { expression: 'x + 1' } }),
+      'onUpdate is not allowed together with isReadOnly: it changes the attribute later',
+    ],
     [string({ enumeration: 'a' }), 'enumeration must be an array of 1 to 1000 values, not "a"'],
     [
       string({ enumeration: [{ value: 'a' }] }),
@@ -71,6 +76,44 @@ rule('10.1.1', 'a refused definition names class, attribute, value, and what is 
   )
 })
 
+rule(['10.6.14', '10.6.18'], 'a refused expression is told with its place, and what it lacks', async () => {
+  const computed = (expression: string) => integer({ computed: { expression } })
+  const itself = await fd.putSchema(classOf('A', { a: 'integer', n: computed('n + 1') }))
+  expect(expectProblem(itself, 422, 'InvalidDefinition')).toBe(
+    'Class A, attribute n, computed: it is computed from itself.',
+  )
+  expect(itself.json.errors[0].pointer).toBe('/0/attributes/1/computed')
+  const circle = await fd.putSchema(
+    classOf('A', { a: computed('b + n'), b: computed('c'), c: computed('a'), n: 'integer' }),
+  )
+  expect(expectProblem(circle, 422, 'InvalidDefinition')).toBe(
+    'Class A, attribute a, computed: it is computed from itself, by way of b, c.',
+  )
+  await fd.define(classOf('B', { a: 'integer', b: computed('a') }, {}))
+  const changed = { attributesToConstrain: [{ attributeName: 'b', computed: { expression: 'b' } }] }
+  const altered = await server.put(fd.at('/v1/schema/B'), changed)
+  expect(expectProblem(altered, 422, 'InvalidDefinition')).toContain('Class B, attribute b, computed')
+  expect(altered.json.errors[0].pointer).toBe('/attributesToConstrain/0/computed')
+  const drawn = integer({ default: { expression: "NEXT('numbers')" } })
+  expect(expectProblem(await fd.putSchema(classOf('A', { a: drawn })), 422, 'InvalidDefinition')).toBe(
+    "Class A, attribute a, default: Line 1, column 6: there is no sequence 'numbers'; CREATE SEQUENCE makes one.",
+  )
+})
+
+rule(['10.5.5', '10.5.6'], 'a refusal for stored objects names one, and what to do about a new attribute', async () => {
+  await fd.define(classOf('A', { a: 'string' }))
+  const first = await fd.create('A', { a: 'x' })
+  await fd.create('A', { a: 'y' })
+  const refused = async (body: object) =>
+    expectProblem(await server.put(fd.at('/v1/schema/A'), body), 409, 'ObjectsViolateConstraint')
+  expect(await refused({ attributesToConstrain: [{ attributeName: 'a', minLength: 3 }] })).toBe(
+    `2 objects violate minLength of attribute a of class A (${first} and others): nothing was changed.`,
+  )
+  expect(await refused({ attributesToAdd: [{ attributeName: 'b', logicalType: 'date', isRequired: true }] })).toBe(
+    `2 objects violate isRequired of attribute b of class A (${first} and others): nothing was changed. Existing objects get the default of a new attribute, or null without one: give it a default that satisfies its constraints, or add it without them, fill it by UPDATE, and constrain it then.`,
+  )
+})
+
 rule('10.6.1', 'a refused check is named, with what a check has to be', async () => {
   const wrong: [unknown, string][] = [
     ['x', 'checks must be an array of at most 100 checks, not "x"'],
@@ -112,4 +155,22 @@ rule('10.5.1', 'a refused change says what its fields have to be', async () => {
   expect(expectProblem(reply, 422, 'QueryError')).toContain(
     "a type has no setting 'MinLenght'. Did you mean MinLength?",
   )
+})
+
+rule('10.1.1', 'a mistake in the braces of a type is told with what is written there instead', async () => {
+  const wrong: [string, string][] = [
+    ['n: String{Default: open}', "a text stands in quotes, 'a', and an expression in parentheses, (a + 1)"],
+    ['n: Json{Default: {x: 1}}', `objects and arrays of json are written JSON('{"a": [1]}')`],
+    ['n: String{Pattern: /a/}', "a regular expression stands in quotes: '^a+$'"],
+    ["n: String{Enumeration: ['a']}", "several values stand in parentheses: ('a', 'b')"],
+    ['n: DateTime{OnUpdate: NOW()}', 'an expression of the schema stands in parentheses: (a + 1)'],
+    ['n: Integer = n + 1', 'an expression of the schema stands in parentheses: (a + 1)'],
+    ['n: Reference{A}', 'a setting has a name and a value, as in Reference{Referenced: C}'],
+    ['n: String, CHECK LENGTH(n) > 3', 'a check has a name: CHECK name: a > 0'],
+    ["n: String, CHECK c: LENGTH(n) > 3 'too short'", "what a check tells stands behind MESSAGE: MESSAGE 'a text'"],
+  ]
+  for (const [members, hint] of wrong) {
+    const reply = await server.post(fd.at('/v1/query'), { query: `UPDATE SCHEMA { CREATE CLASS A {${members}} }` })
+    expect(expectProblem(reply, 400, 'QuerySyntaxError'), members).toContain(hint)
+  }
 })

@@ -429,7 +429,7 @@ describe('stored objects', () => {
     expect(await validate()).toMatchObject({
       returnCode: 1,
       toolError:
-        '1 object violates minimum of attribute age of class Person: not validated. Validated: attribute name of class Person.',
+        '1 object violates minimum of attribute age of class Person (3-3-1-1): not validated. Validated: attribute name of class Person.',
     })
     expect(await attribute('age')).toMatchObject({ isValidated: false })
     expect(await attribute('name')).not.toHaveProperty('isValidated')

@@ -113,7 +113,7 @@ rule('10.6.19', 'with validate=false, checks hold for what is written alone, unt
   expect(await checksOf('A')).toEqual(unvalidated)
   expect(await runTool('ValidateConstraints')).toMatchObject({
     returnCode: 1,
-    toolError: '1 object violates check small of class A: not validated. Validated: check all of class A.',
+    toolError: '1 object violates check small of class A (3-3-1-1): not validated. Validated: check all of class A.',
   })
   expect(await checksOf('A')).toEqual([unvalidated[0], fields.classFields.checks[1]])
   await fd.update(oid, { a: 4 })

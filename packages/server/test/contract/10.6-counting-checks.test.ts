@@ -449,7 +449,7 @@ describe('objects that exist', () => {
     expect(await runTool('Verify')).toMatchObject({ returnCode: 0 })
     expect(await runTool('ValidateConstraints')).toMatchObject({
       returnCode: 1,
-      toolError: '1 object violates check manned of class Ship: not validated.',
+      toolError: '1 object violates check manned of class Ship (3-4-1-1): not validated.',
     })
     await fd.create('Sailor', { ship })
     expect(await runTool('ValidateConstraints')).toMatchObject({ returnCode: 0 })

@@ -142,7 +142,7 @@ rule('10.6.18', 'are drawn in blocks by a transaction that creates many objects'
 
 rule(['10.5.1', '10.6.8'], 'expressions stay where other properties are changed, and are given by ALTER', async () => {
   const text = `UPDATE SCHEMA {CREATE CLASS W {b: Integer{Default: (1 + 1)}, d: Date{Default: (TODAY())}, u: Integer{OnUpdate: (5)},
-    c: Integer = (b + 1), l: List{Element: Integer}}}`
+    c: Integer = (b + 1), l: List{Element: Integer}, j: List{Element: Json}}}`
   expect((await ask(text)).status).toBe(200)
   for (const change of [
     'd {Required}',
@@ -150,6 +150,8 @@ rule(['10.5.1', '10.6.8'], 'expressions stay where other properties are changed,
     "c {Title: 'y'}",
     'b {Minimum: 1}',
     'l {Default: (1, 2)}',
+    `j {Default: (1, JSON('{"x": [1]}'), 'y' // the last
+      )}`,
     'u {Default: (1 + 6)}',
   ]) {
     const reply = await ask(`UPDATE SCHEMA {ALTER CLASS W {ALTER ${change}}}`)
@@ -164,6 +166,7 @@ rule(['10.5.1', '10.6.8'], 'expressions stay where other properties are changed,
     { onUpdate: { expression: '5' }, title: 'x', default: { expression: '1 + 6' } },
     { computed: { expression: 'b + 1' }, title: 'y' },
     { default: [1, 2] },
+    { default: [1, { x: [1] }, 'y'] },
   ])
   const oid = await fd.create('W', {})
   expect(await fd.read(oid)).toMatchObject({ b: 2, u: 7, c: 3, l: [1, 2], d: expect.any(String) })

@@ -132,6 +132,21 @@ describe('checks', () => {
     await fd.update(oid, { a: -9, c: 3 })
   })
 
+  rule('1.5.14', 'take a bounded amount of memory for one object, and the limit is named', async () => {
+    const checks = [check('other', 'j != k')]
+    await fd.define(classOf('A', { j: 'json', k: 'json' }, { checks }))
+    const create = (digits: number) => {
+      const number = '7'.repeat(digits)
+      const raw = `{"class": "A", "attributes": {"j": ${number}, "k": ${number}.0}}`
+      return server.send('POST', fd.at('/v1/object'), { raw })
+    }
+    expect(broken(await create(100_000))).toEqual(['checks other'])
+    const message = expectProblem(await create(500_000), 422, 'LimitExceeded')
+    expect(message).toBe(
+      'Class A, check other: The expression would take more than 1048576 bytes in memory for one object (expressionBytesMax): the texts, lists and json that it compares or makes are too long together.',
+    )
+  })
+
   rule('10.6.5', 'are made of what the object itself holds', async () => {
     await fd.define(classOf('Other', { a: 'integer' }))
     const attributes = { a: 'integer', r: reference('Other'), rs: list(reference('Other')), s: 'string' }

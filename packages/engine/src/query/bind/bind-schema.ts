@@ -196,7 +196,9 @@ function bindConstraints(settings: readonly TypeSetting[], binder: Binder, type?
 /** In ALTER, the values of a list are parsed as an expression, since the parser does not know the type. Throws QueryError. */
 function defaultList(json: unknown, span: Span, binder: Binder): unknown[] {
   try {
-    return parseListOfValues(`(${(json as { readonly expression: string }).expression})`, expressionTokensMax)
+    const { expression } = json as { readonly expression: string }
+    // It may end with a comment to the end of the line.
+    return parseListOfValues(`(${expression}\n)`, expressionTokensMax)
   } catch (error) {
     if (!(error instanceof AshlarError) || error.kind === 'fault') throw error
     throw binder.error(span, 'the default of a list has its values in parentheses')

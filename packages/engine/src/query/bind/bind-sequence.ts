@@ -22,7 +22,10 @@ export function bindNext(expression: CallExpression, scope: Scope, binder: Binde
   const { state, sequenceByName } = binder.catalog
   if (sequenceByName(value) === undefined) {
     const sequenceNames = state.sequences.map((sequence) => sequence.name)
-    throw binder.error(name, `there is no sequence '${truncateForMessage(value)}'${hint(value, sequenceNames)}`)
+    throw binder.error(
+      name,
+      `there is no sequence '${truncateForMessage(value)}'${hint(value, sequenceNames) || '; CREATE SEQUENCE makes one'}`,
+    )
   }
   return { kind: 'next', sequence: value, type: integerType, start, end }
 }

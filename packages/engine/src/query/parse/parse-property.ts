@@ -6,6 +6,7 @@ import { exactNumberOf } from '../../types/hidden-fraction.ts'
 import { JsonValue, parseJsonText } from '../../types/json-value.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import type { PropertySetting, PropertyValue } from '../language/ast.ts'
+import type { Token } from './token.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 interface NamedProperty {
@@ -70,9 +71,8 @@ function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): un
     case 'choices':
       return parseValues(cursor).map(([value, label]) => (label === undefined ? value : { value, label }))
     case 'value':
-      if (cursor.takeWord('JSON')) return parseJsonValue(cursor)
-      if (!cursor.isSymbol('(')) return parseLiteral(cursor)
-      return isList ? parseValues(cursor).map(([value]) => value) : parseInParentheses(cursor)
+      if (!cursor.isSymbol('(')) return parseValue(cursor)
+      return isList ? parseListValues(cursor) : parseInParentheses(cursor)
     default:
       return parseLiteral(cursor)
   }
@@ -80,7 +80,8 @@ function parseJson(cursor: TokenCursor, form: PropertyForm, isList: boolean): un
 
 /** `(e)`: an expression of the schema, parsed when it is bound with its class. */
 export function parseInParentheses(cursor: TokenCursor): { readonly expression: string } {
-  if (!cursor.isSymbol('(')) throw cursor.unexpected(["'('"])
+  if (!cursor.isSymbol('('))
+    throw cursor.unexpected(["'('"], 'an expression of the schema stands in parentheses: (a + 1)')
   const length = cursor.closing(0)
   const { end: from } = cursor.peek()
   const { start: to } = cursor.peek(length)
@@ -89,8 +90,9 @@ export function parseInParentheses(cursor: TokenCursor): { readonly expression: 
   return { expression: cursor.text.slice(from, to).trim() }
 }
 
-/** `JSON('…')`, after the word. */
-function parseJsonValue(cursor: TokenCursor): JsonValue {
+/** A literal, or `JSON('…')`. */
+function parseValue(cursor: TokenCursor): unknown {
+  if (!cursor.takeWord('JSON')) return parseLiteral(cursor)
   cursor.expectSymbol('(')
   const text = cursor.expectString('a text of JSON')
   cursor.expectSymbol(')')
@@ -102,14 +104,32 @@ function parseJsonValue(cursor: TokenCursor): JsonValue {
 }
 
 /** `(value, value AS 'text', …)` */
-export function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefined])[] {
-  cursor.expectSymbol('(')
+function parseValues(cursor: TokenCursor): (readonly [unknown, string | undefined])[] {
+  return parseList(cursor, () => [
+    parseLiteral(cursor),
+    cursor.takeWord('AS') ? cursor.expectString('a text') : undefined,
+  ])
+}
+
+/** `(value, …)` */
+export function parseListValues(cursor: TokenCursor): unknown[] {
+  return parseList(cursor, parseValue)
+}
+
+/** `(item, …)`, or `()` */
+function parseList<T>(cursor: TokenCursor, item: (cursor: TokenCursor) => T): T[] {
+  if (!cursor.isSymbol('(')) throw cursor.unexpected(["'('"], "several values stand in parentheses: ('a', 'b')")
+  cursor.next()
   if (cursor.takeSymbol(')')) return []
-  const values = cursor.list((): readonly [unknown, string | undefined] => {
-    return [parseLiteral(cursor), cursor.takeWord('AS') ? cursor.expectString('a text') : undefined]
-  })
+  const items = cursor.list(() => item(cursor))
   cursor.expectSymbol(')')
-  return values
+  return items
+}
+
+function adviceOnLiteral({ kind, text }: Token): string | undefined {
+  if (kind === 'name') return "a text stands in quotes, 'a', and an expression in parentheses, (a + 1)"
+  if (text === '{' || text === '[') return `objects and arrays of json are written JSON('{"a": [1]}')`
+  return text === '/' ? "a regular expression stands in quotes: '^a+$'" : undefined
 }
 
 /** Longer ones exceed all types, and a bigint of many digits takes long to make. */
@@ -122,7 +142,7 @@ function parseLiteral(cursor: TokenCursor): unknown {
   if (cursor.takeWord('FALSE')) return false
   const isNegative = cursor.takeSymbol('-')
   const token = cursor.peek()
-  if (token.kind !== 'literal') throw cursor.unexpected(['a literal'])
+  if (token.kind !== 'literal') throw cursor.unexpected(['a literal'], adviceOnLiteral(token))
   const { literal } = token
   const { type, value } = literal
   if (isNegative && type !== 'integer' && type !== 'real') throw cursor.unexpected(['a number'])

@@ -79,12 +79,20 @@ function isCheckAhead(cursor: TokenCursor): boolean {
 function parseCheck(cursor: TokenCursor): CheckDeclaration {
   const { start } = cursor.next()
   const name = cursor.expectName('the name of a check').text
-  cursor.expectSymbol(':')
-  const { start: from } = cursor.peek()
+  if (!cursor.isSymbol(':')) throw cursor.unexpected(["':'"], 'a check has a name: CHECK name: a > 0')
+  const { end: from } = cursor.next()
   parseExpression(cursor)
-  const expression = cursor.text.slice(from, cursor.lastEnd)
+  // Comments before and behind it belong to the expression, as within parentheses.
+  const expression = cursor.text.slice(from, cursor.peek().start).trim()
+  if (isTextAhead(cursor))
+    throw cursor.unexpected(['MESSAGE', "','", "'}'"], "what a check tells stands behind MESSAGE: MESSAGE 'a text'")
   const message = cursor.takeWord('MESSAGE') ? cursor.expectString('a text') : undefined
   return { name, expression, message, ...cursor.spanFrom(start) }
+}
+
+function isTextAhead(cursor: TokenCursor): boolean {
+  const token = cursor.peek()
+  return token.kind === 'literal' && token.literal.type === 'string'
 }
 
 function parseAbstract(cursor: TokenCursor): PropertySetting {

@@ -33,7 +33,10 @@ function parseSetting(cursor: TokenCursor, typeName: string): TypeSetting {
   if (name.text.toUpperCase() === storedWord && !cursor.isSymbol(':')) {
     return { name: name.text, value: { json: true, ...cursor.spanFrom(name.start) }, ...cursor.spanFrom(name.start) }
   }
-  cursor.expectSymbol(':')
+  if (!cursor.isSymbol(':')) {
+    throw cursor.unexpected(["':'"], 'a setting has a name and a value, as in Reference{Referenced: C}')
+  }
+  cursor.next()
   const token = cursor.peek()
   const isNumber = token.kind === 'literal' && token.literal.type === 'integer'
   const value = isNumber ? cursor.expectCount('a number') : parseType(cursor)

@@ -29,7 +29,7 @@ import {
 import { parseExpression } from './parse-expression.ts'
 import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-flow.ts'
 import { parseMatch } from './parse-match.ts'
-import { parseValues } from './parse-property.ts'
+import { parseListValues } from './parse-property.ts'
 import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
 import { isSequenceAhead, parseAlterSequence, parseCreateSequence, parseDropSequence } from './parse-sequence.ts'
 import { parseUnion } from './parse-union.ts'
@@ -54,7 +54,7 @@ export function parsePredicate(text: string, tokensMax: number): Expression {
 /** The values of a list, `(value, …)`, as JSON. Throws QuerySyntaxError and LimitExceeded. */
 export function parseListOfValues(text: string, tokensMax: number): unknown[] {
   const cursor = new TokenCursor(text, statementTokens(new Lexer(text), text, tokensMax), parseStatement)
-  const values = parseValues(cursor).map(([value]) => value)
+  const values = parseListValues(cursor)
   if (!cursor.isAtEnd()) throw cursor.unexpected(['the end of the list'])
   return values
 }

@@ -98,13 +98,13 @@ export function withUnit(count: number, unit: string): string {
 
 /** Returns a value of the attribute as JSON that `JSON.stringify` accepts. Throws ValueError. */
 export function defineValue(field: string, input: unknown, { codec }: PropertyTarget): unknown {
-  if (codec === undefined || input === null)
-    throw invalidProperty(field, `must be a value of the attribute, not ${formatForMessage(input)}`)
+  const words = `must ${field === 'enumeration' ? 'contain values' : 'be a value'} of the attribute`
+  if (codec === undefined || input === null) throw invalidProperty(field, `${words}, not ${formatForMessage(input)}`)
   try {
     return plainJson(codec.toJson(codec.parse(input)))
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
-    throw invalidProperty(field, `must be a value of the attribute: ${error.message}`)
+    throw invalidProperty(field, `${words}: ${error.message}`)
   }
 }
 

@@ -2,6 +2,7 @@
 import type { OffsetDateTime } from '../../types/datetime.ts'
 import { Decimal } from '../../types/decimal-number.ts'
 import { formatForMessage } from '../../types/logical-type.ts'
+import type { TypeSpec } from '../../types/type-spec.ts'
 import { type Constraint, invalidProperty, type PropertiesInput, type PropertyTarget } from './attribute-property.ts'
 import { type Choice, choiceValue } from './enumeration.ts'
 
@@ -84,9 +85,9 @@ export function refuseTooFewElements(
 function valuesWithin(stored: PropertiesInput, { spec, codec }: PropertyTarget): bigint | undefined {
   if (codec?.range === undefined || !countedTypes.includes(spec.logicalType)) return undefined
   const unitsFrom = (field: string): bigint[] => {
-    return stored[field] === undefined ? [] : [unitsOf(codec.parse(stored[field]))]
+    return stored[field] === undefined ? [] : [unitsOf(codec.parse(stored[field]), spec)]
   }
-  let [low, high] = codec.range.map(unitsOf) as [bigint, bigint]
+  let [low, high] = codec.range.map((end) => unitsOf(end, spec)) as [bigint, bigint]
   const lowest = [...unitsFrom('minimum'), ...unitsFrom('exclusiveMinimum').map((units) => units + 1n)]
   const highest = [...unitsFrom('maximum'), ...unitsFrom('exclusiveMaximum').map((units) => units - 1n)]
   for (const units of lowest) if (units > low) low = units
@@ -99,18 +100,28 @@ function contradiction(stored: PropertiesInput, lower: string, upper: string): E
   return invalidProperty(upper, `is ${most} and ${lower} is ${least}: no value satisfies both`)
 }
 
-const countedTypes = ['boolean', 'character', 'integer', 'decimal', 'date', 'time', 'datetime', 'interval']
+const countedTypes = ['boolean', 'character', 'integer', 'real', 'decimal', 'date', 'time', 'datetime', 'interval']
 
 /** Whether no value of the type lies between the two, of which the first is less. */
 function areNeighbours(one: unknown, other: unknown, { spec }: PropertyTarget): boolean {
-  return countedTypes.includes(spec.logicalType) && unitsOf(one) + 1n === unitsOf(other)
+  return countedTypes.includes(spec.logicalType) && unitsOf(one, spec) + 1n === unitsOf(other, spec)
 }
 
 /** Values of the same type are counted in the same units. */
-function unitsOf(value: unknown): bigint {
+function unitsOf(value: unknown, spec: TypeSpec): bigint {
+  if (spec.logicalType === 'real') return positionOfReal(value as number, spec.storage)
   if (value instanceof Decimal) return value.units
   if (typeof value === 'string') return BigInt(value.codePointAt(0) as number)
   return BigInt(typeof value === 'object' ? (value as OffsetDateTime).ticks : (value as number | bigint | boolean))
+}
+
+/** The bits of positive reals count them in ascending order from 0, and those of negative ones, without the sign, in descending order. */
+function positionOfReal(value: number, storage: 'b32' | 'b64'): bigint {
+  const bytes = new DataView(new ArrayBuffer(8))
+  if (storage === 'b64') bytes.setFloat64(0, Math.abs(value))
+  else bytes.setFloat32(4, Math.abs(value))
+  const position = bytes.getBigUint64(0)
+  return value < 0 ? -position : position
 }
 
 /** How many values of the enumeration satisfy the other constraints. */

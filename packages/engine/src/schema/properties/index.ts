@@ -128,6 +128,9 @@ function defineAll(input: PropertiesInput, target: PropertyTarget, present: Attr
   if (defined.computed !== undefined && other !== undefined) {
     throw invalidProperty(other, 'is not allowed together with computed')
   }
+  if (defined.onUpdate !== undefined && defined.isReadOnly === true) {
+    throw invalidProperty('onUpdate', 'is not allowed together with isReadOnly: it changes the attribute later')
+  }
   if (defined.default === null && defined.isRequired === true) delete defined.default
   refuseContradictions(defined, target, constraintsOf(defined, target))
   return defined
