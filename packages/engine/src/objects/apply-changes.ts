@@ -126,7 +126,7 @@ async function setTarget(
     const place = { className: state.format.cls.name, attributeName: name }
     await unit.checkReference(after, spec.referencedClass, place)
   }
-  if (unit.isBulk) noteReferences(unit, state, attribute, [before], [after])
+  if (unit.isBulk) await noteReferences(unit, state, attribute, [before], [after])
   setValue(state, attribute, after)
 }
 
@@ -170,6 +170,8 @@ async function setChecked(
     if (reference === undefined) return undefined
     return unit.checkReference(reference.target, reference.referencedClass, place)
   })
-  if (unit.isBulk && Array.isArray(after)) noteReferences(unit, state, attribute, before as readonly Oid[], after)
+  if (unit.isBulk && Array.isArray(after)) {
+    await noteReferences(unit, state, attribute, before as readonly Oid[], after)
+  }
   setValue(state, attribute, after)
 }

@@ -90,14 +90,16 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   const maintained = maintainIndexesOf(transaction, state)
   if (maintained !== undefined) await maintained
   // Deletions also consume commit IDs, so that the same changes have the same IDs in every version.
-  write(unit, state, unit.session.nextCommitId())
+  const written = write(unit, state, unit.session.nextCommitId())
+  if (written !== undefined) await written
 }
 
 /** Deletes the record, or puts it. Throws LimitExceeded. */
-function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes): void {
-  if (state.isDeleted) unit.transaction.delete(state.key, state.stored)
-  else put(unit, state, encoded(state, commitId))
+function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes): Promise<void> | undefined {
   unit.recorder?.object(state)
+  if (!state.isDeleted) return put(unit, state, encoded(state, commitId))
+  unit.transaction.delete(state.key, state.stored)
+  return undefined
 }
 
 /** Yields between objects when the time slice is used up, since each may be large. */
@@ -120,7 +122,8 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   else if (indexed.length > 0) await maintainIndexes(transaction, indexed)
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
-    if (state.isDeleted || isChanged(state)) write(unit, state, commitId)
+    const writing = state.isDeleted || isChanged(state) ? write(unit, state, commitId) : undefined
+    if (writing !== undefined) await writing
     const pause = ++written === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
@@ -146,11 +149,14 @@ async function violationIn(
 /** Each step takes less than a microsecond if it reads no values. */
 const stepsPerClockCheck = 128
 
-function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): void {
-  if (state.stored === undefined) {
-    putNewEntries(transaction, state)
-    transaction.putOwn(state.key, record)
-  } else transaction.put(state.key, record, state.stored)
+function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): Promise<void> | undefined {
+  if (state.stored !== undefined) {
+    transaction.put(state.key, record, state.stored)
+    return undefined
+  }
+  const entered = putNewEntries(transaction, state)
+  transaction.putOwn(state.key, record)
+  return entered
 }
 
 /** Throws ValueNotAllowed, ConstraintViolation. Synchronous if no links are counted. */
