@@ -1,5 +1,7 @@
 /** Computes the new value of an attribute stored in the record from its present value and a change. */
 import { assert, unreachable } from '../errors.ts'
+import { runToEnd } from '../store/time-slice.ts'
+import type { StepwiseWork } from '../types/logical-type.ts'
 import type { MapPair } from '../types/map.ts'
 import type { AttributeChange, ValueChange } from './attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
@@ -7,6 +9,15 @@ import { isComputed, isUnstored } from './computed.ts'
 import { unevaluated } from './creation-value.ts'
 import { isSameValue } from './same-value.ts'
 import { withoutElements } from './without-elements.ts'
+
+/** The elements of the present value that are not removed. */
+export function removal(
+  format: AttributeFormat,
+  current: unknown,
+  removed: readonly unknown[],
+): StepwiseWork<readonly unknown[]> {
+  return withoutElements(format, (current ?? format.codec.defaultValue) as readonly unknown[], removed)
+}
 
 export function applyChange(format: AttributeFormat, current: unknown, change: ValueChange): unknown {
   const { codec, attribute, embedded } = format
@@ -22,7 +33,7 @@ export function applyChange(format: AttributeFormat, current: unknown, change: V
       return attribute.spec.logicalType === 'set' ? codec.accept(elements) : elements
     }
     case 'remove':
-      return withoutElements(format, (current ?? codec.defaultValue) as readonly unknown[], change.elements)
+      return runToEnd(removal(format, current, change.elements))
     case 'putPairs':
       return codec.accept([...(current as readonly MapPair[]), ...change.pairs])
     case 'removeKeys': {

@@ -2,8 +2,8 @@
 import { AshlarError } from '../errors.ts'
 import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
-import { encodeRecord, isLongRecord, revisionPrefixOf } from '../records/record-format.ts'
-import type { Bytes } from '../store/store.ts'
+import { encodeLongRecord, isLongRecord, revisionPrefixOf } from '../records/record-format.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
 import { openTimeSlice, runYieldingIfLong, yieldToNewWork } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
@@ -97,7 +97,10 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
 /** Deletes the record, or puts it. Throws LimitExceeded. */
 function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes): Promise<void> | undefined {
   unit.recorder?.object(state)
-  if (!state.isDeleted) return put(unit, state, encoded(state, commitId))
+  if (!state.isDeleted) {
+    const record = encoded(state, commitId)
+    return record instanceof Promise ? record.then((one) => put(unit, state, one)) : put(unit, state, record)
+  }
   unit.transaction.delete(state.key, state.stored)
   return undefined
 }
@@ -186,9 +189,13 @@ async function checkAsSeen(unit: UnitOfWork, state: ObjectState): Promise<void> 
 }
 
 /** Encodes the record. Throws LimitExceeded. */
-function encoded(state: ObjectState, commitId: Bytes): Buffer {
+function encoded(state: ObjectState, commitId: Bytes): Awaitable<Buffer> {
   try {
-    return encodeRecord(state.format, commitId, state)
+    const record = encodeLongRecord(state.format, commitId, state)
+    if (!(record instanceof Promise)) return record
+    return record.catch((error: unknown) => {
+      throw withPosition(state, error)
+    })
   } catch (error) {
     throw withPosition(state, error)
   }
