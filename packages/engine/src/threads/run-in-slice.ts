@@ -9,7 +9,7 @@ import type { Awaitable } from '../store/store.ts'
 import { noteSliceUsedUp } from '../store/time-slice.ts'
 import type { WorkSpans } from '../work-spans.ts'
 import { FirstSlice } from './first-slice.ts'
-import { areManyValues } from './many-values.ts'
+import { areMoreValues, copiedValuesMax, sliceValuesMax } from './many-values.ts'
 import type { QueryData } from './query-in-thread.ts'
 
 type Resources = Pick<QueryResources, 'database' | 'spans' | 'plans'>
@@ -63,8 +63,9 @@ export function runInSlice(
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Awaitable<QueryReply> {
   const { longTexts } = threads
-  const { text } = request
-  if (longTexts.has(text)) return inThread(request, threads, resources, run)
+  const { text, parameters } = request
+  if (longTexts.has(text) || areMoreValues(parameters, sliceValuesMax))
+    return inThread(request, threads, resources, run)
   const slice = firstSlice(resources)
   const abandoned = (error: unknown): Promise<QueryReply> => {
     if (error !== sliceOver) throw error
@@ -89,7 +90,7 @@ async function inThread(
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Promise<QueryReply> {
   const { once, parameters, text, dialect, isolation, user, explain, signal, watch, memoryHolder } = request
-  if ((once !== undefined && once.form === undefined) || areManyValues(parameters)) return run(request)
+  if ((once !== undefined && once.form === undefined) || areMoreValues(parameters, copiedValuesMax)) return run(request)
   const data: QueryData = {
     text,
     parameters,
