@@ -3,16 +3,21 @@ import { RowsAtHand } from '../query/execute/row-chunk.ts'
 import { type QueryReply, type QueryRequest, type RowChunk, sliceOver } from '../query/query-request.ts'
 import type { QueryResources, SlicedWork, StatementRunner, ThreadReply, ThreadWork } from '../query/query-resources.ts'
 import { endingWith } from '../query/run-query.ts'
+import { areMoreValues } from '../records/many-values.ts'
 import { textOf } from '../requests/json-source.ts'
 import { hasJsonAttribute } from '../schema/json-attributes.ts'
 import type { Awaitable } from '../store/store.ts'
 import { noteSliceUsedUp } from '../store/time-slice.ts'
 import type { WorkSpans } from '../work-spans.ts'
 import { FirstSlice } from './first-slice.ts'
-import { areMoreValues, copiedValuesMax, sliceValuesMax } from './many-values.ts'
 import type { QueryData } from './query-in-thread.ts'
 
 type Resources = Pick<QueryResources, 'database' | 'spans' | 'plans'>
+
+/** More values of parameters do not fit into a slice, since an expression converts a whole list in one step. */
+const sliceValuesMax = 5_000
+/** Copying more of them to a thread would block the event loop: 0.1 to 0.4 µs each. */
+const copiedValuesMax = 200_000
 
 /** The first statements of a federated database get longer slices, by this factor. */
 const coldStatements = 100

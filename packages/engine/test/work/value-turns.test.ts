@@ -77,6 +77,34 @@ it('of a list in an embedded object, and in the elements of a list', () => {
   })
 })
 
+const constrained: Readonly<Record<string, { readonly classes?: readonly object[]; readonly list: object }>> = {
+  uniqueItems: { list: { ...listOf(integer), uniqueItems: true } },
+  'minimum of elements': { list: listOf({ ...integer, minimum: 0 }) },
+  'checks of embedded objects': {
+    classes: [
+      {
+        ...classOf('Bounded', { n: 'integer' }, { isReferenceable: false }),
+        checks: [{ name: 'notNegative', expression: 'n >= 0' }],
+      },
+    ],
+    list: listOf({ logicalType: 'object', class: 'Bounded' }),
+  },
+}
+
+for (const [name, { classes = [], list }] of Object.entries(constrained)) {
+  it(`while constraints of a list are checked: ${name}`, () =>
+    withFd([...classes, classOf('Part', { list })] as object[], async (fd) => {
+      const one = (n: number): unknown => (classes.length === 0 ? n : { n })
+      const valid = Array.from({ length: count }, (_, n) => one(n))
+      const oid = await created(fd, { list: valid }, 3 * turnsOfPass)
+      await changed(fd, oid, { list: valid.toReversed() }, 4 * turnsOfPass)
+      const invalid = [...valid, name === 'uniqueItems' ? one(7) : one(-1)]
+      const refusal = { type: 'ConstraintViolation' }
+      await expect(fd.createObject('Part', { list: invalid })).rejects.toMatchObject(refusal)
+      await expect(fd.updateObject(oid, { list: invalid })).rejects.toMatchObject(refusal)
+    }))
+}
+
 async function created(fd: FederatedDatabase, attributes: Record<string, unknown>, least: number): Promise<string> {
   let oid = ''
   const turns = await turnsDuring(async () => {

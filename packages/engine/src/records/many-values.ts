@@ -1,10 +1,6 @@
-/** Counts the values of parameters, which decide in which thread a statement runs. */
+/** Counts values, which decide how and in which thread work on them is done. */
 
-/** More values do not fit into a slice, since an expression converts a whole list in one step. */
-export const sliceValuesMax = 5_000
-/** Copying more values to a thread would block the event loop: 0.1 to 0.4 µs each. */
-export const copiedValuesMax = 200_000
-
+/** Whether there are more values than `max`, within collections and objects. */
 export function areMoreValues(values: unknown, max: number): boolean {
   const open: unknown[] = [values]
   for (let count = 0; open.length > 0; count++) {
