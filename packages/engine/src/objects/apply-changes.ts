@@ -3,7 +3,7 @@ import { unreachable } from '../errors.ts'
 import { changeElements, putMapEntries, removeKeys } from '../links/collections.ts'
 import { noteReferences } from '../links/link-entries.ts'
 import { setReference } from '../links/relationships.ts'
-import { applyChange, removal } from '../records/apply-change.ts'
+import { applyChange, applyStepwise } from '../records/apply-change.ts'
 import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
@@ -83,11 +83,10 @@ function applyDirectly(
     return setReference(unit, state, attribute, change.value as Oid)
   }
   const before = state.values[attribute.index]
-  if (change.kind !== 'remove') return keep(unit, state, attribute, before, applyChange(attribute, before, change))
-  const rest = runYieldingIfLong(removal(attribute, before, change.elements))
-  return rest instanceof Promise
-    ? rest.then((after) => keep(unit, state, attribute, before, after))
-    : keep(unit, state, attribute, before, rest)
+  const applied = runYieldingIfLong(applyStepwise(attribute, before, change))
+  return applied instanceof Promise
+    ? applied.then((after) => keep(unit, state, attribute, before, after))
+    : keep(unit, state, attribute, before, applied)
 }
 
 function keep(

@@ -10,8 +10,21 @@ import { unevaluated } from './creation-value.ts'
 import { isSameValue } from './same-value.ts'
 import { withoutElements } from './without-elements.ts'
 
+/** `applyChange` in pieces: of what is removed from a list, also within an embedded object. */
+export function* applyStepwise(format: AttributeFormat, current: unknown, change: ValueChange): StepwiseWork<unknown> {
+  if (change.kind === 'remove') return yield* removal(format, current, change.elements)
+  if (change.kind !== 'merge') return applyChange(format, current, change)
+  const { embedded } = format
+  assert(embedded !== undefined, 'fields are of an embedded object')
+  const values = [...(current as readonly unknown[])]
+  for (const { attribute, change: inner } of change.fields) {
+    values[attribute.index] = yield* applyStepwise(attribute, values[attribute.index], inner)
+  }
+  return withoutSameValues(embedded, current as readonly unknown[], values, change.fields)
+}
+
 /** The elements of the present value that are not removed. */
-export function removal(
+function removal(
   format: AttributeFormat,
   current: unknown,
   removed: readonly unknown[],
@@ -58,6 +71,16 @@ export function mergeFields(
   for (const { attribute, change } of fields) {
     values[attribute.index] = applyChange(attribute, values[attribute.index], change)
   }
+  return withoutSameValues(format, base, values, fields)
+}
+
+/** Leaves to their expressions the computed attributes whose given value is the one before or after. */
+function withoutSameValues(
+  format: ClassFormat,
+  base: readonly unknown[],
+  values: unknown[],
+  fields: readonly AttributeChange[],
+): readonly unknown[] {
   for (const { attribute } of fields) {
     const { index, codec } = attribute
     const isRead = isComputed(attribute.attribute) && isUnstored(attribute.attribute)

@@ -72,6 +72,10 @@ it('of a list in an embedded object, and in the elements of a list', () => {
       const oid = await created(fd, { title: 'a', ...attributes }, 2 * turnsOfPass)
       await changed(fd, oid, { title: 'b' }, 2 * turnsOfPass)
       expect(JSON.parse((await fd.readObject(oid)).toString())).toMatchObject(attributes)
+      if (attributes.one === undefined) continue
+      await changed(fd, oid, { one: { values: { action: 'remove', elements: [7] } } }, 3 * turnsOfPass)
+      const rest = values.filter((value) => value !== 7)
+      expect(JSON.parse((await fd.readObject(oid)).toString())).toMatchObject({ one: { values: rest } })
     }
     expect((await fd.verify()).problems).toEqual([])
   })
