@@ -379,7 +379,8 @@ export type TransactionStep = (number: number) => Database
 export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
 async function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Promise<Oid> {
-  return createObject(unit, readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {}), position)
+  const command = await readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {})
+  return createObject(unit, command, position)
 }
 
 const packedObjectsMax = 10_000

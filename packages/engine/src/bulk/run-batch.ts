@@ -116,7 +116,7 @@ class Batch {
   }
 
   private async createAhead(command: BulkCreate, position: number): Promise<ObjectState> {
-    const { cls } = readCreateObject(this.unit.commandCatalog, command.class, {})
+    const { cls } = await readCreateObject(this.unit.commandCatalog, command.class, {})
     const created = await beginObject(this.unit, cls, position)
     this.resolved[position] = { target: undefined, created }
     this.ahead.add(created)
@@ -168,7 +168,7 @@ class Batch {
     assert(upsertOn !== undefined, 'creations are looked up where that is asked for')
     const index = keys.index(upsertOn)
     const attributes = this.resolvedAttributes(command.attributes, command.refersTo)
-    const { cls, changes } = readCreateObject(this.unit.commandCatalog, command.class, attributes)
+    const { cls, changes } = await readCreateObject(this.unit.commandCatalog, command.class, attributes)
     return keys.keyOf(index, cls, changes)
   }
 
@@ -213,7 +213,7 @@ class Batch {
 
   private async create(command: BulkCreate, ahead: ObjectState | undefined, position: number): Promise<BulkDone> {
     const { unit } = this
-    const { cls, changes } = readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
+    const { cls, changes } = await readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
     const state = ahead ?? (await beginObject(unit, cls, position))
     await applyChanges(unit, state, changes)
     this.ahead.delete(state)

@@ -71,7 +71,7 @@ export class UniqueKeys {
     const index = this.index(name)
     const cls = this.unit.commandCatalog.classByNumber(index.indexedClass)
     if (cls === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
-    const { changes } = readCreateObject(this.unit.commandCatalog, cls.name, values)
+    const { changes } = await readCreateObject(this.unit.commandCatalog, cls.name, values)
     const { parts } = this.formatOf(index, cls)
     const other = changes.find(({ attribute }) => !parts.some(({ path }) => path[0] === attribute.index))
     if (other !== undefined) {

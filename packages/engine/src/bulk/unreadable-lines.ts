@@ -59,7 +59,7 @@ async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, create
   if (command.kind === 'create') {
     const attributes =
       command.refersTo === undefined ? command.attributes : attributesWithOids(command.attributes, oidOf)
-    const { cls } = readCreateObject(unit.commandCatalog, command.class, attributes)
+    const { cls } = await readCreateObject(unit.commandCatalog, command.class, attributes)
     if (creates) creatableClass(unit, cls)
     return
   }

@@ -4,9 +4,9 @@ import { reportedViolationsMax } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
-import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, runYieldingIfLong, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
-import { formatForMessage } from '../types/logical-type.ts'
+import { formatForMessage, type StepwiseWork } from '../types/logical-type.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import { noteDuplicate } from './duplicate-note.ts'
 import {
@@ -17,7 +17,7 @@ import {
   makeIndexKey,
   makeIndexKeyOfRecord,
 } from './index-key.ts'
-import { type ListReferrers, listReferrersOf, referrerDefinition, referrersOfList } from './referrer-entries.ts'
+import { keysOfList, type ListReferrers, listReferrersOf, referrerDefinition } from './referrer-entries.ts'
 
 export interface IndexedChange {
   readonly oid: Oid
@@ -72,7 +72,10 @@ export async function maintainIndexes(
   for (const change of changes) {
     const { all, unique, lists } = indexFormatsOf(change.format)
     for (const format of change.stored === undefined ? unique : all) collect(change, format, removals, additions)
-    if (lists.length > 0 && change.stored !== undefined) maintainLists(transaction, change, lists)
+    if (lists.length > 0 && change.stored !== undefined) {
+      const maintained = runYieldingIfLong(maintainLists(transaction, change, lists), slice)
+      if (maintained !== undefined) await maintained
+    }
     // A key of large values includes a digest of all of them.
     const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
@@ -96,11 +99,10 @@ export async function maintainIndexes(
   }
 }
 
-/** `maintainIndexes` for one object: synchronous unless a read is needed. */
+/** `maintainIndexes` for one object: synchronous unless a read is needed, or a list is long. */
 export function maintainIndexesOf(transaction: Transaction, change: IndexedChange): Promise<void> | undefined {
   const { all, unique, lists, isAnyBuilding } = indexFormatsOf(change.format)
   if (isAnyBuilding || transaction.isRetry) return maintainIndexes(transaction, [change])
-  if (lists.length > 0 && change.stored !== undefined) maintainLists(transaction, change, lists)
   for (const format of change.stored === undefined ? unique : all) {
     const { old, entry } = entriesOf(change, format)
     // With a single object, no key moves between entries.
@@ -109,11 +111,12 @@ export function maintainIndexesOf(transaction: Transaction, change: IndexedChang
     if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
     else transaction.put(entry.key, entryValueOf(change))
   }
-  return undefined
+  if (lists.length === 0 || change.stored === undefined) return undefined
+  return runYieldingIfLong(maintainLists(transaction, change, lists))
 }
 
-/** Puts the entries of a new object in non-unique indexes: their keys contain its OID, so no conflict is possible. */
-export function putNewEntries(transaction: Transaction, change: IndexedChange): void {
+/** Puts the entries of a new object in non-unique indexes: their keys contain its OID, so no conflict is possible. Synchronous unless a list is long. */
+export function putNewEntries(transaction: Transaction, change: IndexedChange): Promise<void> | undefined {
   const { oid, format, values } = change
   const { others, referrers, lists } = indexFormatsOf(format)
   for (let i = 0; i < others.length; i++) {
@@ -121,21 +124,43 @@ export function putNewEntries(transaction: Transaction, change: IndexedChange): 
   }
   // `noteReferences` may already have written referrer entries.
   for (const one of referrers) transaction.put(makeIndexKey(one, values, oid).key, entryValueOf(change))
+  return lists.length === 0 ? undefined : runYieldingIfLong(putListEntries(transaction, change, lists))
+}
+
+function* putListEntries(
+  transaction: Transaction,
+  change: IndexedChange,
+  lists: readonly ListReferrers[],
+): StepwiseWork<undefined> {
+  let steps = 0
   for (const { attribute, index } of lists) {
-    const keys = referrersOfList(index, values[attribute.index] as readonly Oid[], oid)
-    for (const key of keys.values()) transaction.put(key, entryValueOf(change))
+    for (const key of keysOfList(index, change.values[attribute.index] as readonly Oid[], change.oid)) {
+      transaction.put(key, entryValueOf(change))
+      if (isCheckDue(steps++)) yield
+    }
   }
 }
 
-function maintainLists(transaction: Transaction, change: IndexedChange, lists: readonly ListReferrers[]): void {
+function* maintainLists(
+  transaction: Transaction,
+  change: IndexedChange,
+  lists: readonly ListReferrers[],
+): StepwiseWork<undefined> {
   const { oid, before, values, isDeleted } = change
+  let steps = 0
   for (const list of lists) {
     const { attribute, index } = list
     if (!isDeleted && !concernsList(list, change)) continue
-    const present = referrersOfList(index, before?.[attribute.index] as readonly Oid[], oid)
-    const required = referrersOfList(index, isDeleted ? [] : (values[attribute.index] as readonly Oid[]), oid)
-    for (const [target, key] of present) if (!required.has(target)) transaction.delete(key)
-    for (const [target, key] of required) if (!present.has(target)) transaction.put(key, entryValueOf(change))
+    const present = before?.[attribute.index] as readonly Oid[]
+    const required = isDeleted ? [] : (values[attribute.index] as readonly Oid[])
+    for (const key of keysOfList(index, present, oid, required)) {
+      transaction.delete(key)
+      if (isCheckDue(steps++)) yield
+    }
+    for (const key of keysOfList(index, required, oid, present)) {
+      transaction.put(key, entryValueOf(change))
+      if (isCheckDue(steps++)) yield
+    }
   }
 }
 

@@ -86,9 +86,17 @@ export function referrersOfList(index: IndexNumber, targets: readonly Oid[], sou
   return keys
 }
 
-/** Generates the same keys lazily. */
-export function* keysOfList(index: IndexNumber, targets: readonly Oid[], source: Oid): Generator<Buffer> {
-  for (const target of new Set(targets)) if (target !== noOid) yield referrerKey(index, target, source)
+/** Generates the same keys lazily, without those of the targets `except`. */
+export function* keysOfList(
+  index: IndexNumber,
+  targets: readonly Oid[],
+  source: Oid,
+  except: readonly Oid[] = [],
+): Generator<Buffer> {
+  const excepted = new Set(except)
+  for (const target of new Set(targets)) {
+    if (target !== noOid && !excepted.has(target)) yield referrerKey(index, target, source)
+  }
 }
 
 /** The definition by which the referrer entries of a single reference are maintained, built and verified like other index entries. */

@@ -3,13 +3,12 @@ import { unreachable } from '../errors.ts'
 import { changeElements, putMapEntries, removeKeys } from '../links/collections.ts'
 import { noteReferences } from '../links/link-entries.ts'
 import { setReference } from '../links/relationships.ts'
-import { applyChange } from '../records/apply-change.ts'
+import { applyChange, applyStepwise } from '../records/apply-change.ts'
 import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
-import { isLongRecord } from '../records/record-format.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
 import { isSameValue } from '../records/same-value.ts'
-import { inSlices, yieldToNewWork } from '../store/time-slice.ts'
+import { inSlices, runYieldingIfLong } from '../store/time-slice.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
@@ -23,6 +22,8 @@ export async function applyChanges(
   state: ObjectState,
   changes: readonly AttributeChange[],
 ): Promise<void> {
+  const decoding = unit.objects.decodeLong(state)
+  if (decoding !== undefined) await decoding
   state.isAddressed = true
   if (changes.length > 0) state.isUpdated = true
   for (const { attribute, name, change } of changes) {
@@ -82,22 +83,20 @@ function applyDirectly(
     return setReference(unit, state, attribute, change.value as Oid)
   }
   const before = state.values[attribute.index]
-  // Decoding a long record, and comparing each element of a list in it, take a time slice each.
-  if (change.kind === 'remove' && state.stored !== undefined && isLongRecord(state.stored)) {
-    return yieldToNewWork().then(() => applyToValue(unit, state, attribute, before, change))
-  }
-  return applyToValue(unit, state, attribute, before, change)
+  const applied = runYieldingIfLong(applyStepwise(attribute, before, change))
+  return applied instanceof Promise
+    ? applied.then((after) => keep(unit, state, attribute, before, after))
+    : keep(unit, state, attribute, before, applied)
 }
 
-function applyToValue(
+function keep(
   unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   before: unknown,
-  change: ValueChange,
+  after: unknown,
 ): Promise<void> | undefined {
   const { spec } = attribute.attribute
-  const after = applyChange(attribute, before, change)
   if (spec.logicalType === 'reference') return setTarget(unit, state, attribute, before as Oid, after as Oid)
   if (mayHoldReferences(spec)) return setChecked(unit, state, attribute, before, after)
   setValue(state, attribute, after)
@@ -126,7 +125,7 @@ async function setTarget(
     const place = { className: state.format.cls.name, attributeName: name }
     await unit.checkReference(after, spec.referencedClass, place)
   }
-  if (unit.isBulk) noteReferences(unit, state, attribute, [before], [after])
+  if (unit.isBulk) await noteReferences(unit, state, attribute, [before], [after])
   setValue(state, attribute, after)
 }
 
@@ -170,6 +169,8 @@ async function setChecked(
     if (reference === undefined) return undefined
     return unit.checkReference(reference.target, reference.referencedClass, place)
   })
-  if (unit.isBulk && Array.isArray(after)) noteReferences(unit, state, attribute, before as readonly Oid[], after)
+  if (unit.isBulk && Array.isArray(after)) {
+    await noteReferences(unit, state, attribute, before as readonly Oid[], after)
+  }
   setValue(state, attribute, after)
 }

@@ -72,6 +72,10 @@ export class ClearedReferences {
     const { objects } = this.unit
     await objects.loadAll(losses.map(({ source }) => source))
     const elements: Element[] = []
+    await inSlices(losses, ({ source }) => {
+      const state = objects.loaded(source)
+      return state && objects.decodeLong(state)
+    })
     await inSlices(losses, (loss) => {
       const state = objects.loaded(loss.source)
       if (state === undefined) return

@@ -227,13 +227,15 @@ export class Deletions implements PendingDeletions {
         if (rule.onTargetDelete !== 'clear') continue
         const isByInverse = tellingInverse(rule) !== null
         for await (const part of referrersOf(this.unit, state, rule)) {
-          await inSlices(part, (referrer) => {
+          const clear = (referrer: Referrer): void => {
             if (this.isGone(referrer.source)) return
             if (isByInverse) this.cleared.note(rule, referrer.source)
             else this.cleared.add(rule, state.oid, referrer)
-          })
+          }
+          await inSlices(part, clear, this.slice)
         }
       }
+      await this.slice.yieldIfDue()
     }
   }
 }

@@ -9,7 +9,7 @@ import type { UpdateObject } from './commands.ts'
 /** Throws ObjectNotFound, Forbidden, and the errors of `changesOf` and `applyChanges`. */
 export async function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Promise<void> {
   const state = await loadExisting(unit, oid, 'update')
-  await applyChanges(unit, state, changesOf(unit.commandFormatOf(state), oid))
+  await applyChanges(unit, state, await changesOf(unit.commandFormatOf(state), oid))
   if (!isChanged(state)) unit.requireObject(oid)
 }
 

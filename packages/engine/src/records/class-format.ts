@@ -16,7 +16,7 @@ import { embeddedClassOf, hasPosition, inverseIn } from './attribute-type.ts'
 import { isComputed, isFollowing, isUnstored } from './computed.ts'
 import { creationValue, drawsNumbers, unevaluated, valueOfJson } from './creation-value.ts'
 import { RecordLayout, type Slice } from './record-layout.ts'
-import type { RecordValues } from './record-values.ts'
+import type { DeferRead, RecordValues } from './record-values.ts'
 import { obsoleteIn, placesIn, typesSince } from './shape-history.ts'
 import { converted, type StoredReader, storedReader } from './stored-reader.ts'
 import { layoutCodec } from './unread-codec.ts'
@@ -245,7 +245,7 @@ export class ClassFormat {
    * Values in the order of the class's attributes, with defaults for attributes that the stored shape does not have. Of embedded objects, which are
    * read as a whole, attributes that are computed on each read are left unevaluated.
    */
-  readValues(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber): RecordValues {
+  readValues(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber, defer?: DeferRead): RecordValues {
     const view = this.view(shapeNumber)
     const result = this.defaultValues()
     assert(end <= bytes.length, 'a body lies within its bytes')
@@ -258,12 +258,15 @@ export class ClassFormat {
         continue
       }
       view.layout.locate(bytes, start, source, slice)
-      result.values[i] = slice.start < 0 ? null : (view.readers[i] ?? codec.read)(bytes, slice.start, slice.end)
+      if (slice.start < 0) result.values[i] = null
+      else if (defer === undefined || codec.readStepwise === undefined || view.readers[i] !== undefined) {
+        result.values[i] = (view.readers[i] ?? codec.read)(bytes, slice.start, slice.end)
+      } else defer(i, codec, slice.start, slice.end)
       if (this.hasPositions) {
         result.positions[i] = view.layout.positionOf(bytes, start, view.positionSources[i] as number)
       }
     }
-    if (this.cls.isReferenceable) return result
+    if (this.cls.isReferenceable || defer !== undefined) return result
     const values = this.withStoredValues(result.values)
     return values === result.values ? result : { ...result, values: [...values] }
   }

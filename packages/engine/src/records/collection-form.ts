@@ -65,13 +65,3 @@ function formsOf(spec: CollectionSpec): string {
   if (spec.logicalType === 'map') return 'an object of keys and OIDs, or {"pairs":[{"key":…,"value":…}]}'
   return 'an array, or {"action":"add","elements":[…]}'
 }
-
-/** Parses `input` by a codec; errors get the position in the whole value. */
-export function parseElement<T>(change: CollectionForm, parse: (input: unknown) => T): T {
-  try {
-    return parse(change.input)
-  } catch (error) {
-    if (error instanceof ValueError) error.path.unshift(...change.path)
-    throw error
-  }
-}

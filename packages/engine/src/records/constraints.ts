@@ -3,7 +3,8 @@ import type { CommandPlace } from '../errors.ts'
 import type { StoredConstraints } from '../schema/alter-plan.ts'
 import type { ClassAttribute } from '../schema/catalog.ts'
 import { type Constraint, compileConstraints, type PropertiesOfAttribute } from '../schema/properties/index.ts'
-import type { Codec } from '../types/logical-type.ts'
+import { runToEnd } from '../store/time-slice.ts'
+import type { Codec, StepwiseWork } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { embeddedClassOf } from './attribute-type.ts'
 import type { AttributeFormat, ClassFormat, FormatSource } from './class-format.ts'
@@ -172,13 +173,23 @@ export class ObjectConstraints {
     changed: ReadonlySet<number> | undefined,
     excused?: ReadonlySet<number>,
   ): Violation[] {
+    return runToEnd(this.violationsStepwise(values, before, changed, excused))
+  }
+
+  /** `violations` in pieces. */
+  *violationsStepwise(
+    values: readonly unknown[],
+    before: readonly unknown[] | undefined,
+    changed: ReadonlySet<number> | undefined,
+    excused?: ReadonlySet<number>,
+  ): StepwiseWork<Violation[]> {
     const found: Violation[] = []
     for (const checks of this.checks) {
       const { attribute, isReadOnly } = checks
       const { index } = attribute
       if (before !== undefined && changed !== undefined && !changed.has(index)) continue
       const first = found.length
-      collect(checks, values[index], before?.[index], [attribute.attribute.outputName], found)
+      yield* collect(checks, values[index], before?.[index], [attribute.attribute.outputName], found)
       if (before === undefined || (found.length === first && !isReadOnly)) continue
       if (isSameValue(attribute.codec, values[index], before[index])) found.length = first
       else if (isReadOnly && excused?.has(index) !== true)
@@ -328,40 +339,47 @@ function checkedValue({ convert }: AttributeChecks, value: unknown): unknown {
 const noConstraints = { own: [], element: [] } as const
 
 /** `before`: undefined if the whole value is new. */
-function collect(
+function* collect(
   checks: AttributeChecks,
   stored: unknown,
   before: unknown,
   path: CommandPlace,
   found: Violation[],
-): void {
+): StepwiseWork<void> {
   if (stored === unevaluated) return
   const value = checkedValue(checks, stored)
   for (const one of checks.own) {
-    if ((value !== null || one.name === 'isRequired') && !one.isSatisfied(value))
-      found.push(violationOf(checks, one, path, value))
+    if (value === null && one.name !== 'isRequired') continue
+    const { isSatisfiedStepwise } = one
+    const isSatisfied = isSatisfiedStepwise === undefined ? one.isSatisfied(value) : yield* isSatisfiedStepwise(value)
+    if (!isSatisfied) found.push(violationOf(checks, one, path, value))
   }
   if (value === null) return
   const { element, embedded } = checks
-  if (element.length > 0) collectElements(checks, value as readonly unknown[], path, found)
+  if (element.length > 0) yield* collectElements(checks, value as readonly unknown[], path, found)
   if (embedded === undefined) return
   const root = checks.attribute.attribute.number
   if (checks.attribute.attribute.spec.logicalType === 'list') {
     for (const [position, object] of (value as readonly (readonly unknown[])[]).entries()) {
-      collectEmbedded(embedded, root, object, undefined, [...path, position], found)
+      yield* collectEmbedded(embedded, root, object, undefined, [...path, position], found)
+      if (position % elementsPerYield === elementsPerYield - 1) yield
     }
     return
   }
-  collectEmbedded(embedded, root, value as readonly unknown[], before as readonly unknown[] | undefined, path, found)
+  const previous = before as readonly unknown[] | undefined
+  yield* collectEmbedded(embedded, root, value as readonly unknown[], previous, path, found)
 }
 
-function collectElements(
+const elementsPerYield = 100
+
+function* collectElements(
   checks: AttributeChecks,
   elements: readonly unknown[],
   path: CommandPlace,
   found: Violation[],
-): void {
+): StepwiseWork<void> {
   for (const [position, part] of elements.entries()) {
+    if (position % elementsPerYield === elementsPerYield - 1) yield
     if (part === null) continue
     const broken = checks.element.find((one) => !one.isSatisfied(part))
     if (broken !== undefined) found.push(violationOf(checks, broken, [...path, position], [part]))
@@ -372,16 +390,16 @@ function collectElements(
 /** Limits the reported violations: a list may have millions of elements. */
 const violationsMax = 1_000
 
-function collectEmbedded(
+function* collectEmbedded(
   constraints: ObjectConstraints,
   root: AttributeNumber,
   values: readonly unknown[],
   before: readonly unknown[] | undefined,
   path: CommandPlace,
   found: Violation[],
-): void {
+): StepwiseWork<void> {
   if (found.length >= violationsMax) return
-  for (const violation of constraints.violations(values, before, undefined)) {
+  for (const violation of yield* constraints.violationsStepwise(values, before, undefined)) {
     found.push({ ...violation, root, path: [...path, ...violation.path] })
   }
 }

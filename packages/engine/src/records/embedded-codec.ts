@@ -5,6 +5,7 @@ import type { JsonWriter } from '../bytes/json-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { unreachable } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
+import { runToEnd } from '../store/time-slice.ts'
 import { type Codec, type StepwiseWork, ValueError } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
@@ -12,6 +13,7 @@ import type { ClassFormat } from './class-format.ts'
 import { isFollowing } from './computed.ts'
 import { creationValue, unevaluated } from './creation-value.ts'
 import { readEmbeddedChange } from './read-change.ts'
+import { readValuesStepwise } from './read-stepwise.ts'
 
 const shapeBytes = 4
 const noPositions: undefined[] = []
@@ -24,9 +26,12 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
     get defaultValue() {
       return format.defaultValues().values
     },
-    parse: (json) => parseEmbedded(format, json),
+    parse: (json) => runToEnd(parseEmbedded(format, json)),
+    parseStepwise: (json) => parseEmbedded(format, json),
     accept: (input) => acceptEmbedded(format, input as readonly unknown[]),
     write: (value, to) => writeEmbedded(format, value, to),
+    writeStepwise: (value, to) => writeInPieces(format, value, to),
+    readStepwise: (bytes, start, end) => readInPieces(format, bytes, start, end),
     read: (bytes, start, end) => format.readValues(bytes, start + shapeBytes, end, shapeAt(bytes, start)).values,
     writeJson: (bytes, start, _end, json) => writeEmbeddedJson(format, bytes, start, json),
     writeJsonStepwise: (bytes, start, _end, json) => writeEmbeddedStepwise(format, bytes, start, json),
@@ -34,8 +39,8 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
   }
 }
 
-function parseEmbedded(format: ClassFormat, json: unknown): readonly unknown[] {
-  const change = readEmbeddedChange(format, json)
+function* parseEmbedded(format: ClassFormat, json: unknown): StepwiseWork<readonly unknown[]> {
+  const change = yield* readEmbeddedChange(format, json)
   return change.kind === 'merge'
     ? mergeFields(format, format.defaultValues().values, change.fields)
     : ((change as { value: unknown }).value as readonly unknown[])
@@ -59,6 +64,20 @@ function acceptEmbedded(format: ClassFormat, values: readonly unknown[]): readon
 function writeEmbedded(format: ClassFormat, values: readonly unknown[], to: ByteWriter): void {
   to.writeUint32(format.cls.shape.number)
   format.layout.encode(to, format.inShapeOrder(format.withStoredValues(values)), noPositions)
+}
+
+function* writeInPieces(format: ClassFormat, values: readonly unknown[], to: ByteWriter): StepwiseWork<void> {
+  to.writeUint32(format.cls.shape.number)
+  yield* format.layout.encodeStepwise(to, format.inShapeOrder(format.withStoredValues(values)), noPositions)
+}
+
+function* readInPieces(
+  format: ClassFormat,
+  bytes: Bytes,
+  start: number,
+  end: number,
+): StepwiseWork<readonly unknown[]> {
+  return (yield* readValuesStepwise(format, bytes, start + shapeBytes, end, shapeAt(bytes, start))).values
 }
 
 function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, json: JsonWriter): void {

@@ -8,7 +8,7 @@ import { writeUint32At } from '../bytes/write-number.ts'
 import { assert } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
 import { positionBytes } from '../transaction/store-session.ts'
-import type { Codec } from '../types/logical-type.ts'
+import type { Codec, StepwiseWork } from '../types/logical-type.ts'
 
 export interface LayoutField {
   readonly codec: Codec
@@ -75,11 +75,32 @@ export class RecordLayout {
     const ends = to.reserve(endBytes * this.variableFields.length)
     const variableStart = to.length
     for (const field of this.variableFields) {
-      const value = values[field.valueIndex]
-      if (value === null || value === undefined) setNull(to, start, field)
-      else field.codec.write(value, to)
+      encodeVariable(to, start, field, values[field.valueIndex])
       writeUint32At(to.bytes, to.length - variableStart, ends + endBytes * field.variableIndex)
     }
+  }
+
+  /** Like `encode`, in pieces. */
+  *encodeStepwise(
+    to: ByteWriter,
+    values: readonly unknown[],
+    positions: readonly (Bytes | undefined)[],
+  ): StepwiseWork<void> {
+    const start = this.encodeFixedFields(to, values, positions)
+    const ends = to.reserve(endBytes * this.variableFields.length)
+    const variableStart = to.length
+    for (const field of this.variableFields) {
+      const value = values[field.valueIndex]
+      if (value === null || value === undefined || field.codec.writeStepwise === undefined) {
+        encodeVariable(to, start, field, value)
+      } else yield* field.codec.writeStepwise(value, to)
+      writeUint32At(to.bytes, to.length - variableStart, ends + endBytes * field.variableIndex)
+    }
+  }
+
+  /** Whether `encodeStepwise` may have several pieces. */
+  get hasLongValues(): boolean {
+    return this.variableFields.some(({ codec }) => codec.writeStepwise !== undefined)
   }
 
   /** Sets `slice` to the value of the shape's `index`th attribute in the body that begins at `start`. */
@@ -139,6 +160,11 @@ export class RecordLayout {
 }
 
 const noPosition = Buffer.alloc(positionBytes)
+
+function encodeVariable(to: ByteWriter, start: number, field: PlacedField, value: unknown): void {
+  if (value === null || value === undefined) setNull(to, start, field)
+  else field.codec.write(value, to)
+}
 
 function setNull(to: ByteWriter, start: number, field: PlacedField): void {
   to.bytes[start + field.nullByte] = (to.bytes[start + field.nullByte] as number) | field.nullMask

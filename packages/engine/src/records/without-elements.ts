@@ -1,7 +1,7 @@
 /** Removes elements of a list or set by value (contract 4.3.4, 10.6.27). */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { removalMasksMax } from '../limits.ts'
-import { type Codec, ValueError } from '../types/logical-type.ts'
+import { type Codec, type StepwiseWork, ValueError } from '../types/logical-type.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
 import { unevaluated } from './creation-value.ts'
 
@@ -14,29 +14,45 @@ type Mask = readonly (boolean | Mask)[]
  * The elements that are not equal to one of `removed`. Elements are compared in stored form, in which -0 is 0; each is encoded once for each set of
  * attributes that those to be removed leave to expressions. Throws ValueError if there are too many such sets.
  */
-export function withoutElements(
+export function* withoutElements(
   { codec, elements: format }: Pick<AttributeFormat, 'codec' | 'elements'>,
   elements: readonly unknown[],
   removed: readonly unknown[],
-): readonly unknown[] {
+): StepwiseWork<readonly unknown[]> {
   const formOf = formWriter(codec)
   if (format === undefined || !format.isEvaluated) {
-    const forms = new Set(removed.map(formOf))
-    return elements.filter((element) => !forms.has(formOf(element)))
+    const forms = new Set<string>()
+    yield* each(removed, (element) => forms.add(formOf(element)))
+    return yield* rejected(elements, (element) => forms.has(formOf(element)))
   }
   const byMask = new Map<string, { readonly mask: Mask; readonly forms: Set<string> }>()
-  for (const element of removed as readonly Values[]) {
+  yield* each(removed as readonly Values[], (element) => {
     const mask = maskOf(format, element)
     const key = JSON.stringify(mask)
     const same = byMask.get(key) ?? { mask, forms: new Set() }
     same.forms.add(formOf(masked(format, element, mask)))
     byMask.set(key, same)
-  }
+  })
   if (byMask.size > removalMasksMax) throw tooManyMasks(byMask.size)
   let rest = elements as readonly Values[]
   for (const { mask, forms } of byMask.values()) {
-    rest = rest.filter((element) => !forms.has(formOf(masked(format, element, mask))))
+    rest = yield* rejected(rest, (element) => forms.has(formOf(masked(format, element, mask))))
   }
+  return rest
+}
+
+const elementsPerYield = 100
+
+function* each<T>(all: readonly T[], use: (one: T) => unknown): StepwiseWork<void> {
+  for (const [i, one] of all.entries()) {
+    use(one)
+    if (i % elementsPerYield === elementsPerYield - 1) yield
+  }
+}
+
+function* rejected<T>(all: readonly T[], isRemoved: (one: T) => boolean): StepwiseWork<T[]> {
+  const rest: T[] = []
+  yield* each(all, (one) => isRemoved(one) || rest.push(one))
   return rest
 }
 

@@ -9,6 +9,10 @@ import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { didYouMean } from '../schema/names.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable } from '../store/store.ts'
+import { runYieldingIfLong } from '../store/time-slice.ts'
+import type { StepwiseWork } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
 import { withJsonValues } from './json-source.ts'
 
@@ -16,7 +20,7 @@ import { withJsonValues } from './json-source.ts'
 export type Attributes = { readonly [name: string]: unknown }
 
 /** `className`: full name or class number. Throws UnknownClass, ClassIsInternal, and errors of attributes. */
-export function readCreateObject(catalog: Catalog, className: string, attributes: Attributes): CreateObject {
+export function readCreateObject(catalog: Catalog, className: string, attributes: Attributes): Awaitable<CreateObject> {
   const cls = catalog.findClass(className)
   if (cls === undefined && className === rootClassName) {
     throw rootClassRefusal(['class'], 'an object is created in one of the classes below it')
@@ -32,7 +36,8 @@ export function readCreateObject(catalog: Catalog, className: string, attributes
   }
   // An embeddable class is refused later, so its values need not be read.
   if (!cls.isReferenceable) return { cls, changes: [] }
-  return { cls, changes: readAttributes(recordFormats(catalog).of(cls), undefined, attributes) }
+  const changes = runYieldingIfLong(readAttributes(recordFormats(catalog).of(cls), undefined, attributes))
+  return mapAwaitable(changes, (all) => ({ cls, changes: all }))
 }
 
 /** `className`, if present, must be that of the object. */
@@ -50,7 +55,7 @@ export function readUpdateObject(
         [{ place: ['class'], message: `is not ${format.cls.name}` }],
       )
     }
-    return readAttributes(format, oid, attributes)
+    return runYieldingIfLong(readAttributes(format, oid, attributes))
   }
   return { oid, changesOf }
 }
@@ -65,12 +70,16 @@ interface Reading {
 }
 
 /** `oid`: of an existing object. Throws UnknownAttribute, MalformedValue, UnknownField, ValueNotAllowed; also for an attribute given by two names. */
-function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: Attributes): readonly AttributeChange[] {
+function* readAttributes(
+  format: ClassFormat,
+  oid: Oid | undefined,
+  attributes: Attributes,
+): StepwiseWork<readonly AttributeChange[]> {
   const names = Object.keys(attributes)
   const reading: Reading = { format, oid, attributes, seen: duplicateCheck(names) }
   const changes: AttributeChange[] = []
   for (const name of names) {
-    const change = readAttribute(reading, name)
+    const change = yield* readAttribute(reading, name)
     if (change !== undefined) changes.push(change)
   }
   return changes
@@ -83,7 +92,7 @@ function duplicateCheck(names: readonly string[]): Set<AttributeFormat> | undefi
 }
 
 /** Undefined for members of read representations that are not attributes. */
-function readAttribute(reading: Reading, name: string): AttributeChange | undefined {
+function* readAttribute(reading: Reading, name: string): StepwiseWork<AttributeChange | undefined> {
   const { format, oid, attributes, seen } = reading
   const json = attributes[name]
   const attribute = format.attributeNamed(name)
@@ -98,7 +107,7 @@ function readAttribute(reading: Reading, name: string): AttributeChange | undefi
   seen?.add(attribute)
   try {
     const value = format.holdsJson ? withJsonValues(format, attribute, name, attributes) : json
-    return { attribute, name, change: readValueChange(attribute, value) }
+    return { attribute, name, change: yield* readValueChange(attribute, value) }
   } catch (error) {
     throw attributeError(error, format.cls.name, name)
   }

@@ -3,16 +3,21 @@ import { RowsAtHand } from '../query/execute/row-chunk.ts'
 import { type QueryReply, type QueryRequest, type RowChunk, sliceOver } from '../query/query-request.ts'
 import type { QueryResources, SlicedWork, StatementRunner, ThreadReply, ThreadWork } from '../query/query-resources.ts'
 import { endingWith } from '../query/run-query.ts'
+import { areMoreValues } from '../records/many-values.ts'
 import { textOf } from '../requests/json-source.ts'
 import { hasJsonAttribute } from '../schema/json-attributes.ts'
 import type { Awaitable } from '../store/store.ts'
 import { noteSliceUsedUp } from '../store/time-slice.ts'
 import type { WorkSpans } from '../work-spans.ts'
 import { FirstSlice } from './first-slice.ts'
-import { areManyValues } from './many-values.ts'
 import type { QueryData } from './query-in-thread.ts'
 
 type Resources = Pick<QueryResources, 'database' | 'spans' | 'plans'>
+
+/** More values of parameters do not fit into a slice, since an expression converts a whole list in one step. */
+const sliceValuesMax = 5_000
+/** Copying more of them to a thread would block the event loop: 0.1 to 0.4 µs each. */
+const copiedValuesMax = 200_000
 
 /** The first statements of a federated database get longer slices, by this factor. */
 const coldStatements = 100
@@ -63,8 +68,9 @@ export function runInSlice(
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Awaitable<QueryReply> {
   const { longTexts } = threads
-  const { text } = request
-  if (longTexts.has(text)) return inThread(request, threads, resources, run)
+  const { text, parameters } = request
+  if (longTexts.has(text) || areMoreValues(parameters, sliceValuesMax))
+    return inThread(request, threads, resources, run)
   const slice = firstSlice(resources)
   const abandoned = (error: unknown): Promise<QueryReply> => {
     if (error !== sliceOver) throw error
@@ -89,7 +95,7 @@ async function inThread(
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Promise<QueryReply> {
   const { once, parameters, text, dialect, isolation, user, explain, signal, watch, memoryHolder } = request
-  if ((once !== undefined && once.form === undefined) || areManyValues(parameters)) return run(request)
+  if ((once !== undefined && once.form === undefined) || areMoreValues(parameters, copiedValuesMax)) return run(request)
   const data: QueryData = {
     text,
     parameters,

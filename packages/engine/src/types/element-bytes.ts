@@ -1,7 +1,8 @@
 /** Layout of elements in bytes: packed if all have the same width, otherwise length-prefixed. */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
-import type { Codec } from './logical-type.ts'
+import { unreachable } from '../errors.ts'
+import type { Codec, StepwiseWork } from './logical-type.ts'
 
 const lengthBytes = 4
 
@@ -16,6 +17,13 @@ export function writeElement(codec: Codec, element: unknown, to: ByteWriter): vo
   }
   const at = to.reserve(lengthBytes)
   codec.write(element, to)
+  to.bytes.writeUInt32BE(to.length - at - lengthBytes, at)
+}
+
+/** For elements of variable size. */
+export function* writeElementStepwise(codec: Codec, element: unknown, to: ByteWriter): StepwiseWork<void> {
+  const at = to.reserve(lengthBytes)
+  yield* codec.writeStepwise?.(element, to) ?? unreachable('only a codec with pieces is written in pieces')
   to.bytes.writeUInt32BE(to.length - at - lengthBytes, at)
 }
 

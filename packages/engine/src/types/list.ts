@@ -1,7 +1,8 @@
 /** The type list: values of one type in insertion order; duplicates allowed. */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { JsonWriter } from '../bytes/json-writer.ts'
 import { enumField, wrongField } from './definition-fields.ts'
-import { eachElement, elementSlices, writeElements } from './element-bytes.ts'
+import { eachElement, elementSlices, writeElementStepwise, writeElements } from './element-bytes.ts'
 import type { ElementType } from './element-type.ts'
 import { type Codec, formatForMessage, type LogicalType, type StepwiseWork, ValueError } from './logical-type.ts'
 import type { ListSpec } from './type-spec.ts'
@@ -42,8 +43,11 @@ export function listCodec(element: Codec, holdsReferences: boolean): Codec<reado
     parse(json) {
       return takeEach(parseArray(json), holdsReferences, (value) => element.parse(value))
     },
+    parseStepwise: (json) => parseEach(element, parseArray(json), holdsReferences),
     accept: (input) => takeEach(input as readonly unknown[], holdsReferences, (value) => element.accept(value)),
     write: (elements, to) => writeElements(element, elements, to),
+    writeStepwise: (elements, to) => writeEach(element, elements, to),
+    readStepwise: (bytes, start, end) => readEach(element, bytes, start, end),
     read(bytes, start, end) {
       const elements: unknown[] = []
       eachElement(element, bytes, start, end, (from, to) => elements.push(element.read(bytes, from, to)))
@@ -67,15 +71,57 @@ function takeEach(input: readonly unknown[], mayBeNull: boolean, take: (value: u
   const elements: unknown[] = []
   try {
     for (const value of input) {
-      if (value === null && !mayBeNull)
-        throw new ValueError('MalformedValue', 'null is an element of lists of references only')
+      checkNull(value, mayBeNull)
       elements.push(take(value))
     }
     return elements
   } catch (error) {
-    if (error instanceof ValueError) error.path.unshift(elements.length)
-    throw error
+    throw atPosition(error, elements.length)
   }
+}
+
+function checkNull(value: unknown, mayBeNull: boolean): void {
+  if (value !== null || mayBeNull) return
+  throw new ValueError('MalformedValue', 'null is an element of lists of references only')
+}
+
+function atPosition(error: unknown, position: number): unknown {
+  if (error instanceof ValueError) error.path.unshift(position)
+  return error
+}
+
+function* parseEach(codec: Codec, input: readonly unknown[], mayBeNull: boolean): StepwiseWork<unknown[]> {
+  const elements: unknown[] = []
+  try {
+    for (const value of input) {
+      checkNull(value, mayBeNull)
+      elements.push(codec.parseStepwise === undefined ? codec.parse(value) : yield* codec.parseStepwise(value))
+      if (elements.length % elementsPerPiece === 0) yield
+    }
+    return elements
+  } catch (error) {
+    throw atPosition(error, elements.length)
+  }
+}
+
+function* writeEach(codec: Codec, elements: readonly unknown[], to: ByteWriter): StepwiseWork<void> {
+  for (let at = 0; at < elements.length; at += elementsPerPiece) {
+    if (at > 0) yield
+    const piece = elements.length <= elementsPerPiece ? elements : elements.slice(at, at + elementsPerPiece)
+    if (codec.writeStepwise === undefined) writeElements(codec, piece, to)
+    else for (const element of piece) yield* writeElementStepwise(codec, element, to)
+  }
+}
+
+function* readEach(codec: Codec, bytes: Uint8Array, start: number, end: number): StepwiseWork<unknown[]> {
+  const elements: unknown[] = []
+  for (const [from, to] of elementSlices(codec, bytes, start, end)) {
+    if (codec.readStepwise !== undefined && to - from > longElementBytes) {
+      elements.push(yield* codec.readStepwise(bytes, from, to))
+    } else elements.push(codec.read(bytes, from, to))
+    if (elements.length % elementsPerPiece === 0) yield
+  }
+  return elements
 }
 
 function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, end: number, json: JsonWriter): void {
@@ -90,7 +136,7 @@ function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, end: num
 }
 
 const elementsPerPiece = 100
-/** Shorter elements are written as a whole. */
+/** Shorter elements are read as a whole. */
 const longElementBytes = 4_096
 
 function* writeArrayStepwise(

@@ -51,6 +51,10 @@ export interface Codec<V = unknown> {
   write(value: V, to: ByteWriter): void
   /** Decodes bytes[start, end). */
   read(bytes: Uint8Array, start: number, end: number): V
+  /** `parse`, `write` and `read` in pieces, for values that may have very many parts. */
+  parseStepwise?(json: unknown): StepwiseWork<V>
+  writeStepwise?(value: V, to: ByteWriter): StepwiseWork<void>
+  readStepwise?(bytes: Uint8Array, start: number, end: number): StepwiseWork<V>
   /** Converts record bytes to JSON text directly. */
   writeJson(bytes: Uint8Array, start: number, end: number, to: JsonWriter): void
   /** `writeJson` in pieces, for values that may have very many parts. */

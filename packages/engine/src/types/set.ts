@@ -29,7 +29,9 @@ export const set: LogicalType<SetSpec> = {
 
 /** Stored like a list. */
 function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
-  const list = listCodec(element as Codec, true) as ReturnType<typeof listCodec> & Codec<readonly Oid[]>
+  // The elements are sorted as a whole.
+  const { parseStepwise: _, ...list } = listCodec(element as Codec, true) as ReturnType<typeof listCodec> &
+    Codec<readonly Oid[]>
   return {
     ...list,
     parse: (json) => ordered(parseArray(json), (value) => element.parse(value)),

@@ -10,7 +10,9 @@ import {
   type ValueViolation,
   type Violation,
 } from '../records/constraints.ts'
+import { areMoreValues } from '../records/many-values.ts'
 import { isCollection } from '../schema/properties/attribute-property.ts'
+import { runYieldingIfLong } from '../store/time-slice.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { ChangeGuard } from './change-guard.ts'
@@ -20,7 +22,7 @@ import type { ObjectState } from './working-set.ts'
 
 const valueCharactersMax = 200
 
-/** Throws ConstraintViolation, with an entry for each violation of the object that the caller may see. Synchronous if no links are counted. */
+/** Throws ConstraintViolation, with an entry for each violation of the object that the caller may see. Synchronous if no links are counted and no value is long. */
 export function checkConstraints(state: ObjectState, unit: UnitOfWork): Promise<void> | undefined {
   const { objects, expressions, deferred } = unit
   deferred?.noteChanged(state)
@@ -38,8 +40,7 @@ export function checkConstraints(state: ObjectState, unit: UnitOfWork): Promise<
   if (counted.size > 0) {
     return valuesWithCounts(unit, state, counted).then((values) => checkValues(constraints, state, values, unit))
   }
-  checkValues(constraints, state, state.values, unit)
-  return undefined
+  return checkValues(constraints, state, state.values, unit)
 }
 
 /** `values`: as `ObjectCheck.isBrokenBy` expects them. */
@@ -48,16 +49,23 @@ function checkValues(
   state: ObjectState,
   values: readonly unknown[],
   unit: UnitOfWork,
-): void {
+): Promise<void> | undefined {
   const { before, changed, excused } = state
   const ofLinks = linkViolationsOf(unit, state)
-  if (before === undefined && ofLinks.length === 0 && constraints.areSatisfiedBy(values)) return
-  throwAny(state, [...constraints.violations(values, before, changed, excused), ...ofLinks], unit)
+  const isFree = before === undefined && ofLinks.length === 0
+  if (isFree && !areMoreValues(values, valuesAtOnceMax) && constraints.areSatisfiedBy(values)) return undefined
+  const violations = runYieldingIfLong(constraints.violationsStepwise(values, before, changed, excused))
+  if (violations instanceof Promise) return violations.then((all) => throwAny(state, [...all, ...ofLinks], unit))
+  throwAny(state, [...violations, ...ofLinks], unit)
+  return undefined
 }
 
 function linkViolationsOf({ linkViolations }: UnitOfWork, { oid }: ObjectState): readonly Violation[] {
   return linkViolations?.get(oid) ?? []
 }
+
+/** Checking more values takes several time slices. */
+const valuesAtOnceMax = 1_000
 
 /** Passes violations that are checked at the end of the transaction to `deferred`. Throws ConstraintViolation. */
 function throwAny(state: ObjectState, violations: readonly Violation[], unit: UnitOfWork): void {

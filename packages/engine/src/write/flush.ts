@@ -2,8 +2,8 @@
 import { AshlarError } from '../errors.ts'
 import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
-import { encodeRecord, isLongRecord, revisionPrefixOf } from '../records/record-format.ts'
-import type { Bytes } from '../store/store.ts'
+import { encodeLongRecord, isLongRecord, revisionPrefixOf } from '../records/record-format.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
 import { openTimeSlice, runYieldingIfLong, yieldToNewWork } from '../store/time-slice.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { checkLinks } from './check-links.ts'
@@ -90,14 +90,19 @@ async function flushOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
   const maintained = maintainIndexesOf(transaction, state)
   if (maintained !== undefined) await maintained
   // Deletions also consume commit IDs, so that the same changes have the same IDs in every version.
-  write(unit, state, unit.session.nextCommitId())
+  const written = write(unit, state, unit.session.nextCommitId())
+  if (written !== undefined) await written
 }
 
 /** Deletes the record, or puts it. Throws LimitExceeded. */
-function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes): void {
-  if (state.isDeleted) unit.transaction.delete(state.key, state.stored)
-  else put(unit, state, encoded(state, commitId))
+function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes): Promise<void> | undefined {
   unit.recorder?.object(state)
+  if (!state.isDeleted) {
+    const record = encoded(state, commitId)
+    return record instanceof Promise ? record.then((one) => put(unit, state, one)) : put(unit, state, record)
+  }
+  unit.transaction.delete(state.key, state.stored)
+  return undefined
 }
 
 /** Yields between objects when the time slice is used up, since each may be large. */
@@ -120,7 +125,8 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
   else if (indexed.length > 0) await maintainIndexes(transaction, indexed)
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
-    if (state.isDeleted || isChanged(state)) write(unit, state, commitId)
+    const writing = state.isDeleted || isChanged(state) ? write(unit, state, commitId) : undefined
+    if (writing !== undefined) await writing
     const pause = ++written === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
@@ -146,11 +152,14 @@ async function violationIn(
 /** Each step takes less than a microsecond if it reads no values. */
 const stepsPerClockCheck = 128
 
-function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): void {
-  if (state.stored === undefined) {
-    putNewEntries(transaction, state)
-    transaction.putOwn(state.key, record)
-  } else transaction.put(state.key, record, state.stored)
+function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): Promise<void> | undefined {
+  if (state.stored !== undefined) {
+    transaction.put(state.key, record, state.stored)
+    return undefined
+  }
+  const entered = putNewEntries(transaction, state)
+  transaction.putOwn(state.key, record)
+  return entered
 }
 
 /** Throws ValueNotAllowed, ConstraintViolation. Synchronous if no links are counted. */
@@ -180,9 +189,13 @@ async function checkAsSeen(unit: UnitOfWork, state: ObjectState): Promise<void> 
 }
 
 /** Encodes the record. Throws LimitExceeded. */
-function encoded(state: ObjectState, commitId: Bytes): Buffer {
+function encoded(state: ObjectState, commitId: Bytes): Awaitable<Buffer> {
   try {
-    return encodeRecord(state.format, commitId, state)
+    const record = encodeLongRecord(state.format, commitId, state)
+    if (!(record instanceof Promise)) return record
+    return record.catch((error: unknown) => {
+      throw withPosition(state, error)
+    })
   } catch (error) {
     throw withPosition(state, error)
   }

@@ -3,12 +3,12 @@
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { objectKey } from '../records/object-key.ts'
 import { PartSizes } from '../records/part-sizes.ts'
-import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
+import { decodeRecord, decodeStepwise, isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
-import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, runYielding, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 
@@ -150,6 +150,13 @@ export class WorkingSet {
     }
   }
 
+  /** Decodes a long record, yielding to other requests; a short one is decoded when its values are used. */
+  decodeLong(state: ObjectState): Promise<void> | undefined {
+    return state instanceof LoadedObject && state.undecoded !== undefined && isLongRecord(state.stored)
+      ? state.decode()
+      : undefined
+  }
+
   create(oid: Oid, format: ClassFormat, position: number | undefined): ObjectState {
     const { values, positions } = format.defaultValues()
     const state: ObjectState = {
@@ -260,6 +267,11 @@ class LoadedObject implements ObjectState {
 
   get positions(): (Bytes | undefined)[] {
     return this.decoded().positions
+  }
+
+  async decode(): Promise<void> {
+    const content = await runYielding(decodeStepwise(this.format, this.stored))
+    if (this.content === undefined) this.keep(content)
   }
 
   private decoded(): RecordValues {

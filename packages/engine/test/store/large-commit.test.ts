@@ -121,6 +121,19 @@ it('a small commit has one piece, and a large one so many that none of them take
   expect(piecesOf(encodeCall(large, layout)).count).toBeGreaterThan(100)
 })
 
+it('a commit that expects very many ranges has many pieces, too', () => {
+  const ranges = Array.from({ length: 10_000 }, (_, i): Precondition => {
+    const key = bytes(keyOf(1, i))
+    return { kind: 'range', range: { from: key, to: bytes(keyOf(1, i + 1)) }, keys: [key], rangeLockKey: bytes('k') }
+  })
+  const call = new CommitCall(keyPlacement)
+  call.add(piecesOf(commitLocks(commitOf([put('other', '1')], ranges), keyPlacement, true)).result)
+  const { count, result } = piecesOf(encodeCall(call, plainLayout(keyPlacement)))
+  expect((result.range_holds as Buffer).toString('latin1')).toContain(Buffer.from(keyOf(1, 9_999)).toString('hex'))
+  // Of 250 ranges each, and one for each column of theirs.
+  expect(count).toBeGreaterThan(45)
+})
+
 it('a large commit that also deletes does what it does on any other store, beside small ones', async () => {
   await withStores(async (store, memory) => {
     const old = puts(6_000, 1)

@@ -1,5 +1,5 @@
 /** Large commits to an LMDB store: applied in slices of one write transaction, between which others read what was there before. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { unreachable } from '../../src/errors.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
 import { turnsDuring } from '../work/count-work.ts'
@@ -40,6 +40,40 @@ it('others have their turn while a large commit is checked and applied', async (
   // A look at the clock each 32 steps, five of which are a slice: of keys and values, of preconditions, of writes.
   expect(turns).toBeGreaterThan((3 * many) / 32 / 6)
   expect(await entriesIn(store)).toHaveLength(many)
+  await store.close()
+})
+
+it('others have their turn while the keys of ranges are checked, in one range or in many', async () => {
+  const store = await open()
+  await store.commit(commitOf(puts('1')))
+  const keysPerRange = 300
+  const ranges = (length: number) =>
+    Array.from({ length: many / length }, (_, i) => {
+      const from = i * length
+      const keys = Array.from({ length }, (_, j) => bytes(key(from + j)))
+      const range = { from: bytes(key(from)), to: bytes(key(from + length)) }
+      return { kind: 'range', range, keys, rangeLockKey: bytes('k') } as const
+    })
+  const { compare } = Buffer
+  let [compared, longest, isOver] = [0, 0, false]
+  vi.spyOn(Buffer, 'compare').mockImplementation((one, other) => {
+    longest = Math.max(longest, ++compared)
+    return compare(one, other)
+  })
+  const begin = (): void => {
+    compared = 0
+    if (!isOver) setImmediate(begin)
+  }
+  begin()
+  for (const length of [keysPerRange, many]) {
+    longest = 0
+    await turnsDuring(() => store.commit(commitOf([put('other', '1')], ranges(length))))
+    // A look at the clock for about 500 keys, five of which are a slice; those of the commit are compared, too.
+    expect(longest, `${length} keys in each range`).toBeGreaterThan(500)
+    expect(longest, `${length} keys in each range`).toBeLessThan(5_000)
+  }
+  isOver = true
+  vi.restoreAllMocks()
   await store.close()
 })
 

@@ -191,9 +191,20 @@ describe(`statements in threads on ${isOnPostgres ? 'PostgreSQL' : 'LMDB'}`, () 
     const chunks = held.chunks[Symbol.asyncIterator]()
     await chunks.next()
     expect(await rows(fd, 'FROM Person RETURN COUNT()')).toEqual(['{"COUNT()":3000}'])
-    const many = Array.from({ length: 30_000 }, (_, n) => n)
-    expect(await rows(fd, 'SHOW COUNT($many)', { parameters: { many } })).toEqual(['30000'])
+    const many = Array.from({ length: 200_000 }, (_, n) => n)
+    expect(await rows(fd, 'SHOW COUNT($many)', { parameters: { many } })).toEqual(['200000'])
     await chunks.return?.()
+  })
+
+  it('begin in a thread where they have more parameters than fit into a slice', async () => {
+    const fd = await open(await freshStore(), { statementSliceMs: 60_000 })
+    const threadsOf = async (length: number): Promise<number> => {
+      const many = Array.from({ length }, (_, n) => n + 0.5)
+      expect(await rows(fd, 'SHOW COUNT($many)', { parameters: { many } })).toEqual([`${length}`])
+      return fd.counts().statementThreads
+    }
+    expect(await threadsOf(1_000)).toBe(0)
+    expect(await threadsOf(10_000)).toBe(1)
   })
 
   it('show a caller what its policy shows', async () => {

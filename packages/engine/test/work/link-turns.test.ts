@@ -6,7 +6,15 @@ import { classOf, toMany, toOne, withFd } from '../engine/open-fd.ts'
 import { turnsDuring } from './count-work.ts'
 
 const links = 2_500
-const steps = ['put', 'delete', 'requireRevision', 'requirePresent', 'requireAbsent', 'read'] as const
+const steps = [
+  'put',
+  'delete',
+  'requireRevision',
+  'requirePresent',
+  'requireAbsent',
+  'read',
+  'scanAndRequireRange',
+] as const
 
 /** What a transaction is asked for, at most, between two turns of others; each look at the clock is a millisecond after the one before. */
 async function longestPieceOf(act: () => Promise<unknown>): Promise<number> {
@@ -65,6 +73,54 @@ for (const [partner, { classes, bound }] of Object.entries(shapes)) {
       }
     }))
 }
+
+const toPart = (rule: object) => ({
+  logicalType: 'list',
+  elementSpecification: { ...(toOne('Part') as object), ...rule },
+})
+const followings = {
+  'by onTargetDelete': [
+    classOf('Part', { hub: { ...(toOne('Hub') as object), onTargetDelete: 'delete' } }),
+    classOf('Hub', {}),
+    classOf('Note', { part: { ...(toOne('Part') as object), onTargetDelete: 'clear' } }),
+  ],
+  'by onSourceDelete': [classOf('Part', {}), classOf('Hub', { parts: toPart({ onSourceDelete: 'delete' }) })],
+  'by onSourceDelete, unless referred to': [
+    classOf('Part', {}),
+    classOf('Hub', { parts: toPart({ onSourceDelete: 'deleteUnreferenced' }) }),
+  ],
+}
+
+for (const [which, classes] of Object.entries(followings)) {
+  it(`others have their turn while very many objects are deleted with another one, ${which}`, () =>
+    withFd(classes, async (fd) => {
+      const refersToParts = which !== 'by onTargetDelete'
+      const first = refersToParts ? undefined : await fd.createObject('Hub', {})
+      const attributes = refersToParts ? {} : { hub: first }
+      const parts = await fd.createObjects(Array.from({ length: links }, () => ({ class: 'Part', attributes })))
+      const hub = first ?? (await fd.createObject('Hub', { parts }))
+      const preview = async () => {
+        const { deleted } = await fd.previewObjectDeletion(hub)
+        expect(deleted.reduce((sum, { count = 0 }) => sum + count, 0)).toBe(links + 1)
+      }
+      expect(await longestPieceOf(preview), 'dryRun').toBeLessThan(1_000)
+      expect(await longestPieceOf(() => fd.deleteObject(hub))).toBeLessThan(1_000)
+      await expect((async () => fd.readObject(parts[0] as string))()).rejects.toMatchObject({ type: 'ObjectNotFound' })
+    }))
+}
+
+it('others have their turn while entries are made for the elements of a long list of an object', () =>
+  withFd([classOf('Part', {}), classOf('Hub', { parts: toPart({ onTargetDelete: 'clear' }) })], async (fd) => {
+    const parts = await fd.createObjects(Array.from({ length: links }, () => ({ class: 'Part', attributes: {} })))
+    let hub = ''
+    const create = async (): Promise<void> => {
+      hub = await fd.createObject('Hub', { parts })
+    }
+    expect(await longestPieceOf(create)).toBeLessThan(1_000)
+    expect(await longestPieceOf(() => fd.updateObject(hub, { parts: [] }))).toBeLessThan(1_000)
+    expect(await longestPieceOf(() => fd.updateObject(hub, { parts }))).toBeLessThan(1_000)
+    expect((await fd.verify()).problems).toEqual([])
+  }))
 
 it('others have their turn while very many links are read, which are shown in order', () => {
   const treeSet = {

@@ -7,6 +7,7 @@ import { changeAt, formatAt, type PathStep } from '../../records/attribute-path.
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { readValueChange } from '../../records/read-change.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
+import { runToEnd } from '../../store/time-slice.ts'
 import { Decimal } from '../../types/decimal-number.ts'
 import { decimalToJsonNumber } from '../../types/hidden-fraction.ts'
 import { type Codec, ValueError } from '../../types/logical-type.ts'
@@ -37,7 +38,7 @@ export function valueChange(
 ): ValueChange {
   const isForm = type.kind === 'record' && attribute.attribute.spec.logicalType === 'map'
   // An object parameter may have any form that a request body allows for a map.
-  if (isForm && value !== null) return readValueChange(attribute, toJson(type, value, catalog))
+  if (isForm && value !== null) return runToEnd(readValueChange(attribute, toJson(type, value, catalog)))
   return { kind: 'set', value: acceptedValue(attribute.codec, type, value, catalog) }
 }
 

@@ -6,6 +6,7 @@ import type { ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { withoutElements } from '../../records/without-elements.ts'
+import { runToEnd } from '../../store/time-slice.ts'
 import { noOid } from '../../types/oid.ts'
 import type { ObjectState } from '../../write/working-set.ts'
 import { atPlace } from '../language/query-error.ts'
@@ -137,11 +138,13 @@ export class EditedCollection {
 
   /** Removes every element equal to one of these. */
   removeEqual(elements: readonly unknown[]): void {
-    const { format } = this
-    const remaining = new Set(withoutElements(format, this.elements, elements))
+    const without = (all: readonly unknown[]): readonly unknown[] => {
+      return runToEnd(withoutElements(this.format, all, elements))
+    }
+    const remaining = new Set(without(this.elements))
     for (const [place, element] of this.elements.entries()) if (!remaining.has(element)) this.removed.add(place)
-    for (const [place, inserted] of this.inserted) this.inserted.set(place, withoutElements(format, inserted, elements))
-    this.appended = withoutElements(format, this.appended, elements)
+    for (const [place, inserted] of this.inserted) this.inserted.set(place, without(inserted))
+    this.appended = without(this.appended)
     this.isChanged = true
   }
 

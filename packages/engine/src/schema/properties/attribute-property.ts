@@ -1,7 +1,7 @@
 /** The definition of an attribute property: where it is allowed, its normal form and the values that it rejects (contract 10.1). */
 import { unreachable } from '../../errors.ts'
 import { codecFor } from '../../types/index.ts'
-import { type Codec, formatForMessage, ValueError } from '../../types/logical-type.ts'
+import { type Codec, formatForMessage, type StepwiseWork, ValueError } from '../../types/logical-type.ts'
 import type { CollectionSpec, TypeSpec } from '../../types/type-spec.ts'
 
 /** The attribute that has the property, or the elements of its collection. */
@@ -22,6 +22,8 @@ export interface Constraint {
   readonly requirement: string
   /** `value`: in memory, as its codec reads it; null only for `isRequired`. */
   isSatisfied(value: unknown): boolean
+  /** `isSatisfied` in pieces, for values that may have very many parts. */
+  isSatisfiedStepwise?(value: unknown): StepwiseWork<boolean>
 }
 
 /** The syntax of the property's value, from which REST bodies, DO and the OpenAPI document derive theirs. */

@@ -1,7 +1,9 @@
 /** `minItems`, `maxItems`, `uniqueItems`: limit the number of elements of a collection and forbid duplicates in a list. */
 import { KeyWriter } from '../../bytes/key-writer.ts'
 import { assert } from '../../errors.ts'
+import { runToEnd } from '../../store/time-slice.ts'
 import { canonicalJson } from '../../types/json-value.ts'
+import type { StepwiseWork } from '../../types/logical-type.ts'
 import type { ListSpec, TypeSpec } from '../../types/type-spec.ts'
 import {
   type AttributeProperty,
@@ -33,7 +35,8 @@ export const uniqueItems: AttributeProperty = {
     return {
       name: 'uniqueItems',
       requirement: 'may not have two equal elements',
-      isSatisfied: (value) => areDistinct(value as readonly unknown[]),
+      isSatisfied: (value) => runToEnd(areDistinct(value as readonly unknown[])),
+      isSatisfiedStepwise: (value) => areDistinct(value as readonly unknown[]),
     }
   },
 }
@@ -66,19 +69,22 @@ function numberOfItems(
   }
 }
 
-function distinctness(spec: TypeSpec): (elements: readonly unknown[]) => boolean {
+function distinctness(spec: TypeSpec): (elements: readonly unknown[]) => StepwiseWork<boolean> {
   assert(spec.logicalType === 'list', 'uniqueItems is for lists')
   const identity = elementIdentity(spec.element)
-  return (elements) => {
+  return function* (elements) {
     const seen = new Set<unknown>()
-    for (const element of elements) {
+    for (const [i, element] of elements.entries()) {
       const one = identity(element)
       if (seen.has(one)) return false
       seen.add(one)
+      if (i % elementsPerYield === elementsPerYield - 1) yield
     }
     return true
   }
 }
+
+const elementsPerYield = 100
 
 /** A primitive that two elements have in common exactly if they are equal: as a Set compares, -0 is 0. */
 function elementIdentity(spec: TypeSpec): (element: unknown) => unknown {

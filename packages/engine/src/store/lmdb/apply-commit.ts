@@ -98,7 +98,8 @@ export async function applyInSlices(
   try {
     const check = (part: Precondition, precondition: Precondition): number | false => {
       const before = state.bytes
-      if (holds(part, state)) return state.bytes - before
+      const charged = part.kind === 'range' ? part.keys.length * bytesChargedPerKey : 0
+      if (holds(part, state)) return state.bytes - before + charged
       failed = precondition
       return false
     }
@@ -210,6 +211,8 @@ function* stepsOf(check: UnchangedCheck): Generator<boolean | undefined> {
 
 /** Number of keys checked without a yield. */
 const keysPerStep = 500
+/** So many keys take as long as reading the bytes after which the clock is checked. */
+const bytesChargedPerKey = Math.ceil(bytesPerClockCheck / keysPerStep)
 
 /** Divides the precondition into equivalent ones with fewer keys. */
 function* partsOf(precondition: Extract<Precondition, { readonly kind: 'range' }>): Generator<Precondition> {

@@ -135,7 +135,7 @@ export function* encodeCall(call: CommitCall, layout: CallLayout): Generator<und
     blind_values: blindColumns.values,
     blind_owners: blindColumns.owners,
     ...(yield* keyPreconditions(located)),
-    ...rangePreconditions(located, keys),
+    ...(yield* rangePreconditions(located, keys)),
   }
 }
 
@@ -251,28 +251,50 @@ function kindOf({ kind }: Precondition): number {
 
 type RangePreconditions = Pick<CommitParameters, Extract<keyof CommitParameters, `range_${string}`>>
 
-function rangePreconditions(all: readonly Located[], keys: KeyPlacement): RangePreconditions {
-  const segments = all.flatMap(({ precondition, ...place }) => {
-    return isRangePrecondition(precondition)
-      ? rangeParts(precondition, keys).map((part) => ({ ...part, ...place }))
-      : []
-  })
-  return {
-    range_positions: int4Array(segments.map(({ position }) => position)),
-    range_owners: int4Array(segments.map(({ owner }) => owner)),
-    range_first: int4Array(segments.map(({ segment }) => segment.firstPlacement)),
-    range_last: int4Array(segments.map(({ segment }) => segment.lastPlacement)),
-    range_from: byteaArray(segments.map(({ segment }) => segment.from)),
-    range_to: byteaArray(segments.map(({ segment }) => segment.to ?? null)),
-    range_holds: textArray(segments.map(({ holds }) => holds)),
+function* rangePreconditions(
+  all: readonly Located[],
+  keys: KeyPlacement,
+): Generator<undefined, RangePreconditions, undefined> {
+  const segments: (RangePart & Omit<Located, 'precondition'>)[] = []
+  let steps = 0
+  for (const { precondition, ...place } of all) {
+    if (!isRangePrecondition(precondition)) continue
+    for (const part of rangeParts(precondition, keys)) segments.push({ ...part, ...place })
+    steps += rangeSteps + (precondition.kind === 'range' ? precondition.keys.length : 0)
+    if (steps < stepRows) continue
+    steps = 0
+    yield
   }
+  const columns = {
+    range_positions: () => int4Array(segments.map(({ position }) => position)),
+    range_owners: () => int4Array(segments.map(({ owner }) => owner)),
+    range_first: () => int4Array(segments.map(({ segment }) => segment.firstPlacement)),
+    range_last: () => int4Array(segments.map(({ segment }) => segment.lastPlacement)),
+    range_from: () => byteaArray(segments.map(({ segment }) => segment.from)),
+    range_to: () => byteaArray(segments.map(({ segment }) => segment.to ?? null)),
+    range_holds: () => textArray(segments.map(({ holds }) => holds)),
+  }
+  const encoded: [string, Buffer][] = []
+  for (const [name, column] of Object.entries(columns)) {
+    encoded.push([name, column()])
+    if (segments.length * rangeSteps > stepRows) yield
+  }
+  return Object.fromEntries(encoded) as RangePreconditions
+}
+
+/** A range takes as long as some rows. */
+const rangeSteps = 4
+
+interface RangePart {
+  readonly segment: Segment
+  readonly holds: string
 }
 
 /** A requirement without any segment fails with the last one. */
 function rangeParts(
   precondition: Extract<Precondition, { kind: 'range' }> | UnchangedRange,
   { segmentsOf }: KeyPlacement,
-): readonly { readonly segment: Segment; readonly holds: string }[] {
+): readonly RangePart[] {
   const segments = segmentsOf(precondition.range)
   const nowhere = { firstPlacement: 0, lastPlacement: -1, from: Buffer.alloc(0), to: undefined }
   if (precondition.kind === 'unchanged') {
