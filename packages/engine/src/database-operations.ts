@@ -249,10 +249,11 @@ export class DatabaseOperations {
     const { signal, memoryHolder } = client
     const reportsAll = onError === 'skip'
     const { limits } = this.scope.database
-    const commit: CommitBatch = (commands, names) => {
+    const commit: CommitBatch = (commands, names, isExact) => {
       const between = betweenSteps(limits.transactionMsMax, client)
       const options = { objects: commands.length, signal, memoryHolder }
-      return this.scope.change((unit) => runBatch(unit, commands, { names, upsertOn, reportsAll, between }), options)
+      const settings = { names, upsertOn, reportsAll, between, isExact }
+      return this.scope.change((unit) => runBatch(unit, commands, settings), options)
     }
     return new BulkLoad(commit, settings)
   }
@@ -265,11 +266,8 @@ export class DatabaseOperations {
     const commit: CommitAtomicLoad = (lines, settings) => {
       // The time limit grows with the number of lines.
       const between = betweenSteps(transactionMsMax * Math.ceil(lines.count / linesOfTransactionMsMax), client)
-      return this.scope.change((unit) => executeAtomicLoad(unit, lines, { ...settings, between }), {
-        size,
-        signal,
-        memoryHolder,
-      })
+      const options = { size, signal, memoryHolder }
+      return this.scope.change((unit) => executeAtomicLoad(unit, lines, { ...settings, between }), options)
     }
     return new AtomicLoad(commit, upsertOn, new BufferedLines(limits, memory, temporary, memoryHolder))
   }

@@ -1,15 +1,16 @@
 /** An atomic load: all lines are buffered until the end and committed together or not at all (contract 2.2.20). */
+import { isMemoryRefused } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
 import { type BulkCounts, duplicateId, indexOf, type LineLoad, type LineOutcome, mayChangeKeys } from './bulk-load.ts'
 import type { AtomicLoadSettings, CreatedOids } from './carry-out-held.ts'
-import { type CommandOfLine, withLineNumber } from './failed-lines.ts'
+import { type CommandOfLine, isLineError, withLineNumber } from './failed-lines.ts'
 import type { BufferedLines } from './held-lines.ts'
 
 export type CommitAtomicLoad = (
   lines: BufferedLines,
-  settings: Pick<AtomicLoadSettings, 'cuts' | 'upsertOn'>,
+  settings: Pick<AtomicLoadSettings, 'cuts' | 'upsertOn' | 'isExact'>,
 ) => Promise<Sequence<BulkDone> | CreatedOids>
 
 export class AtomicLoad implements LineLoad {
@@ -74,7 +75,11 @@ export class AtomicLoad implements LineLoad {
     await lines.finish()
     let done: Sequence<BulkDone> | CreatedOids
     try {
-      done = await this.commit(lines, { cuts, upsertOn })
+      done = await this.commit(lines, { cuts, upsertOn }).catch((error: unknown) => {
+        // Lines that are run together may fail for what others have done; of very many, that is not looked into.
+        if (!isNearStart(error)) throw error
+        return this.commit(lines, { cuts, upsertOn, isExact: true })
+      })
     } catch (error) {
       throw await this.withLineNumberOf(error)
     }
@@ -98,6 +103,14 @@ export class AtomicLoad implements LineLoad {
     for (const [i, command] of commands.entries()) entries[positions[i] as number] = { line: command.line, command }
     return withLineNumber(entries, error)
   }
+}
+
+const exactLinesMax = 10_000
+
+function isNearStart(error: unknown): boolean {
+  if (!(error instanceof AshlarError) || !isLineError(error) || isMemoryRefused(error)) return false
+  const position = error.errors[0]?.place[0]
+  return typeof position === 'number' && position < exactLinesMax
 }
 
 /** Creates outcomes on iteration: there may be millions. */

@@ -5,6 +5,7 @@ import type { Sequence } from '../store/sequence.ts'
 import type { Oid } from '../types/oid.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
 import { addDependents, failuresIn, isLineError } from './failed-lines.ts'
+import { divisions } from './line-parts.ts'
 
 export interface BulkCounts {
   created: number
@@ -25,6 +26,8 @@ export type LineOutcome =
 export type CommitBatch = (
   commands: readonly BulkCommand[],
   names: ReadonlyMap<string, Oid | undefined>,
+  /** Run each line by itself, so that an error is that of the first line that fails. */
+  isExact: boolean,
 ) => Promise<readonly BulkDone[]>
 
 export interface BulkSettings {
@@ -223,10 +226,7 @@ class Batch {
     const { entries } = part
     let done: readonly BulkDone[]
     try {
-      done = await this.commit(
-        entries.map(({ command }) => command),
-        this.names,
-      )
+      done = await this.commitExactly(entries.map(({ command }) => command))
     } catch (error) {
       if (!(error instanceof AshlarError) || !isLineError(error)) throw error
       this.linesMax = Math.max(1, Math.floor(entries.length / 2))
@@ -241,6 +241,16 @@ class Batch {
       const one = done[position] as BulkDone
       entry.done = one
       if (command.kind === 'create' && command.id !== undefined) this.names.set(command.id, one.oid)
+    }
+  }
+
+  /** Lines that are run together may fail for what others have done. */
+  private async commitExactly(commands: readonly BulkCommand[]): Promise<readonly BulkDone[]> {
+    try {
+      return await this.commit(commands, this.names, false)
+    } catch (error) {
+      if (!(error instanceof AshlarError) || !isLineError(error) || isIndivisible(commands)) throw error
+      return this.commit(commands, this.names, true)
     }
   }
 
@@ -293,6 +303,10 @@ class Batch {
   }
 }
 
+function isIndivisible(commands: readonly BulkCommand[]): boolean {
+  return divisions(commands).next().value === commands.length
+}
+
 function isEntry(one: Entry | Refused): one is Entry {
   return one.command !== undefined
 }
@@ -306,7 +320,7 @@ function outcomeOf(one: Entry | Refused): LineOutcome | undefined {
 /** Returns the largest cut of at most `most` lines, or 0 if there is none. A single line is always a cut. */
 function cutAt(part: readonly Entry[], most: number): number {
   let last = 0
-  for (const cut of cutsOf(part)) {
+  for (const cut of divisions(part.map(({ command }) => command))) {
     if (cut > most) break
     last = cut
   }
@@ -316,24 +330,11 @@ function cutAt(part: readonly Entry[], most: number): number {
 /** Like `cutAt`, but returns the first later cut if there is none up to `most`. */
 function cutNear(part: readonly Entry[], most: number): number {
   let last = 0
-  for (const cut of cutsOf(part)) {
+  for (const cut of divisions(part.map(({ command }) => command))) {
     if (cut > most) return last === 0 ? cut : last
     last = cut
   }
   return last
-}
-
-/** Yields every position where the part can be divided: no line before a cut refers to a line after it. Ends with the length of the part. */
-function* cutsOf(part: readonly Entry[]): Generator<number> {
-  const positions = new Map<string, number>()
-  for (const [position, { command }] of part.entries()) {
-    if (command.kind === 'create' && command.id !== undefined) positions.set(command.id, position)
-  }
-  let reach = 0
-  for (const [position, { command }] of part.entries()) {
-    for (const id of command.refersTo ?? []) reach = Math.max(reach, positions.get(id) ?? 0)
-    if (reach <= position) yield position + 1
-  }
 }
 
 export function indexOf(command: BulkCommand, upsertOn: string | undefined): string | undefined {

@@ -89,3 +89,15 @@ export function withLineNumber(entries: readonly CommandOfLine[], error: unknown
 export function isLineError({ kind, type }: AshlarError): boolean {
   return kind !== 'unavailable' && kind !== 'outcomeUnknown' && kind !== 'fault' && type !== 'StatementStopped'
 }
+
+/** Moves error places, which begin with positions. */
+export function withPositions(error: unknown, positionOf: (position: number) => number): unknown {
+  if (!(error instanceof AshlarError)) return error
+  const { type, message, errors, extensions, isFatal } = error
+  const moved = errors.map((detail) => {
+    const [position, ...inLine] = detail.place
+    const place = typeof position === 'number' ? [positionOf(position), ...inLine] : detail.place
+    return { ...detail, place }
+  })
+  return new AshlarError(type, message, moved, extensions, isFatal)
+}

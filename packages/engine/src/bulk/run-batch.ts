@@ -1,4 +1,4 @@
-/** Executes the lines of one batch in one unit of work: each line sees the effects of earlier lines and may refer to objects of later ones. */
+/** Executes the lines of one batch: each line sees the effects of earlier lines and may refer to objects of later ones. */
 import { AshlarError, assert } from '../errors.ts'
 import { applyChanges } from '../objects/apply-changes.ts'
 import { beginObject } from '../objects/create.ts'
@@ -7,14 +7,16 @@ import { updateObject } from '../objects/update.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
-import { checkedOid, type Oid } from '../types/oid.ts'
-import { settle } from '../write/flush.ts'
+import { checkedOid, type Oid, parseOid } from '../types/oid.ts'
+import { DeferredChecks, StepFailure } from '../write/deferred-checks.ts'
+import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { isChanged, type ObjectState } from '../write/working-set.ts'
+import type { ObjectState } from '../write/working-set.ts'
 import type { BulkCommand, BulkCreate, BulkDelete, BulkDone, BulkTarget, BulkUpdate } from './bulk-command.ts'
 import { createPacked } from './create-packed.ts'
-import { FailedLines, isLineError } from './failed-lines.ts'
-import { attributesWithOids, type OidOf, unknownName, withOids } from './named-objects.ts'
+import { FailedLines, isLineError, withPositions } from './failed-lines.ts'
+import { divisions, partsOf } from './line-parts.ts'
+import { attributesWithOids, type OidOf, referredIn, unknownName, withOids } from './named-objects.ts'
 import { type KeyText, noSuchKey, UniqueKeys } from './unique-keys.ts'
 import { unreadableLines } from './unreadable-lines.ts'
 
@@ -26,6 +28,16 @@ export interface BatchSettings {
   /** On failure, also report the other lines that fail on their own, so that they are skipped together. */
   readonly reportsAll: boolean
   readonly between: BetweenSteps
+  /** Ascending positions of lines that find their object by an index whose entries earlier lines may have changed. */
+  readonly cuts?: readonly number[]
+  /** Run each line by itself, except lines that refer to each other. */
+  readonly isExact?: boolean
+}
+
+/** The keys by which lines find their objects, by position. */
+interface LineKeys {
+  readonly keys: UniqueKeys
+  readonly ofLines: readonly (KeyText | undefined)[]
 }
 
 /** A command after its target is resolved. */
@@ -36,13 +48,131 @@ interface Resolved {
   readonly created: ObjectState | undefined
 }
 
-/** Error places begin with the position of the command. Throws the errors of commands, and FailedLines. */
-export function runBatch(
+/**
+ * Runs the lines in one unit of work, or in several if a line changes what an earlier one has changed. Error places begin with the
+ * position of the command. Throws the errors of commands, and FailedLines.
+ */
+export async function runBatch(
   unit: UnitOfWork,
   commands: readonly BulkCommand[],
   settings: BatchSettings,
 ): Promise<readonly BulkDone[]> {
-  return new Batch(unit, commands, settings).run()
+  try {
+    return await runSegments(unit, commands, settings)
+  } catch (error) {
+    if (!settings.reportsAll || !(error instanceof AshlarError) || !isLineError(error)) throw error
+    const failed = error.errors[0]?.place[0]
+    if (typeof failed !== 'number') throw error
+    const others = await unreadableLines(unit, commands, failed, settings)
+    throw others.length === 0 ? error : new FailedLines(error, others)
+  }
+}
+
+async function runSegments(
+  unit: UnitOfWork,
+  commands: readonly BulkCommand[],
+  settings: BatchSettings,
+): Promise<readonly BulkDone[]> {
+  const { cuts = [], isExact = false } = settings
+  if (isExact || cuts.length > 0) return new PartsOfBatch(unit, commands, settings).run(cuts)
+  const batch = new Batch(unit, commands, settings)
+  const packed = await batch.createAllPacked()
+  if (packed !== undefined) return packed
+  const { ends } = await batch.plan()
+  return ends.length > 1 ? new PartsOfBatch(unit, commands, settings).run(cuts) : batch.run()
+}
+
+/** Several units of work, each of which is written before the next one begins; what may be mended later is judged at the end (contract 10.4.12). */
+class PartsOfBatch {
+  private readonly unit: UnitOfWork
+  private readonly commands: readonly BulkCommand[]
+  private readonly settings: BatchSettings
+  private readonly names: Map<string, Oid | undefined>
+  private readonly deferred = new DeferredChecks()
+  private readonly done: BulkDone[] = []
+
+  constructor(unit: UnitOfWork, commands: readonly BulkCommand[], settings: BatchSettings) {
+    this.unit = unit
+    this.commands = commands
+    this.settings = settings
+    this.names = new Map(settings.names)
+  }
+
+  /** `cuts`: as in the settings. */
+  async run(cuts: readonly number[]): Promise<readonly BulkDone[]> {
+    for (const [i, from] of [0, ...cuts].entries()) await this.runSegment(from, cuts[i] ?? this.commands.length)
+    try {
+      if (!this.deferred.isEmpty) await this.deferred.judge(this.unit.another())
+    } catch (error) {
+      throw error instanceof StepFailure ? within(error.step - 1, error.cause) : error
+    }
+    return this.done
+  }
+
+  private async runSegment(from: number, to: number): Promise<void> {
+    const segment = this.commands.slice(from, to)
+    const { ends, ids, existing } = await this.planOf(from, to)
+    for (const [id, oid] of existing) this.names.set(id, oid)
+    let start = 0
+    for (const end of ends) {
+      const unit = this.unit.another()
+      unit.deferred = this.deferred.during()
+      this.deferred.step = from + start + 1
+      await placed(from + start, async () => {
+        const batch = new Batch(unit, segment.slice(start, end), this.settingsNow, ids.slice(start, end))
+        for (const one of await batch.run()) this.done.push(one)
+        await flushObjects(unit)
+      })
+      if (this.settings.isExact === true) await this.deferred.attributeSteps(this.unit.another())
+      for (let at = start; at < end; at++) {
+        for (const id of idsAt(segment, ids, at)) this.names.set(id, this.done[from + at]?.oid)
+      }
+      start = end
+    }
+  }
+
+  private async planOf(from: number, to: number): Promise<BatchPlan> {
+    const segment = this.commands.slice(from, to)
+    try {
+      return await placed(from, () => new Batch(this.unit.another(), segment, this.settingsNow).plan())
+    } catch (error) {
+      const failed =
+        error instanceof AshlarError && this.settings.isExact === true ? error.errors[0]?.place[0] : undefined
+      const before =
+        typeof failed === 'number' ? [...divisions(segment)].findLast((end) => from + end <= failed) : undefined
+      // A line before it may fail too, and is then the one to report.
+      if (before !== undefined) await this.runSegment(from, from + before)
+      throw error
+    }
+  }
+
+  private get settingsNow(): BatchSettings {
+    return { ...this.settings, names: this.names }
+  }
+}
+
+/** Moves places of errors from positions in a part to those in the batch. */
+async function placed<T>(from: number, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw withPositions(error, (position) => from + position)
+  }
+}
+
+/** How lines are divided into parts. */
+interface BatchPlan {
+  readonly ends: readonly number[]
+  /** By position: all ids of the object of the line, some of which later lines may have given it. */
+  readonly ids: readonly (readonly string[])[]
+  /** Ids of objects that exist before the batch. */
+  readonly existing: ReadonlyMap<string, Oid>
+}
+
+/** The ids by which lines refer to the object of the line. */
+function idsAt(commands: readonly BulkCommand[], ids: BatchPlan['ids'], position: number): readonly string[] {
+  const command = commands[position]
+  return ids[position] ?? (command?.kind === 'create' && command.id !== undefined ? [command.id] : [])
 }
 
 class Batch {
@@ -51,13 +181,14 @@ class Batch {
   private readonly settings: BatchSettings
   private readonly names = new Map<string, Oid>()
   private readonly oidOf: OidOf
-  /** Objects that were created early, until their own command is executed. */
-  private readonly ahead = new Set<ObjectState>()
   private readonly resolved: (Resolved | undefined)[] = []
+  private keys: Promise<LineKeys> | undefined
+  private readonly ids: BatchPlan['ids']
 
-  constructor(unit: UnitOfWork, commands: readonly BulkCommand[], settings: BatchSettings) {
+  /** `ids`: as in the plan; by default those of the lines themselves. */
+  constructor(unit: UnitOfWork, commands: readonly BulkCommand[], settings: BatchSettings, ids: BatchPlan['ids'] = []) {
     this.unit = unit
-    unit.isBulk = true
+    this.ids = ids
     this.commands = commands
     this.settings = settings
     this.oidOf = (id) => {
@@ -68,24 +199,9 @@ class Batch {
   }
 
   async run(): Promise<readonly BulkDone[]> {
-    try {
-      return await this.runAll()
-    } catch (error) {
-      if (!this.settings.reportsAll || !(error instanceof AshlarError) || !isLineError(error)) throw error
-      const failed = error.errors[0]?.place[0]
-      if (typeof failed !== 'number') throw error
-      const others = await unreadableLines(this.unit, this.commands, failed, this.settings)
-      throw others.length === 0 ? error : new FailedLines(error, others)
-    }
-  }
-
-  private async runAll(): Promise<readonly BulkDone[]> {
-    const { commands, settings } = this
-    const packed = settings.upsertOn === undefined ? await this.createAllPacked() : undefined
-    if (packed !== undefined) return packed
-    const hasKeys = commands.some((command) => isKeyed(command, settings.upsertOn))
-    if (hasKeys) await this.resolveByKeys()
-    else if (commands.some((command) => command.kind === 'create' && command.id !== undefined)) await this.createNamed()
+    const { commands } = this
+    if (this.hasKeys) await this.resolveByKeys()
+    else if (commands.some((_, position) => this.idsAt(position).length > 0)) await this.createNamed()
     await this.loadTargets()
     const done: BulkDone[] = []
     await this.each(async (command, position) => {
@@ -95,10 +211,62 @@ class Batch {
     return done
   }
 
+  /** Throws the errors of lines whose key cannot be read, and of `partsOf`. */
+  async plan(): Promise<BatchPlan> {
+    const { commands, settings } = this
+    const isSimple = !this.hasKeys && commands.every(({ kind }) => kind === 'create')
+    if (isSimple && settings.isExact !== true) return { ends: [commands.length], ids: [], existing: new Map() }
+    const { keys, ofLines } = await this.lookUpKeys()
+    const objects: (string | undefined)[] = []
+    const existing = new Map<string, Oid>()
+    const firstOf = new Map<string, number>()
+    const creators = new Map<string, number>()
+    const idsOf = new Map<string, string[]>()
+    const byId = new Map<string, string>()
+    for (const [position, command] of commands.entries()) {
+      const pause = position % 4 === 0 ? settings.between() : undefined
+      if (pause !== undefined) await pause
+      const key = ofLines[position]
+      const holder = key === undefined ? undefined : await this.seen(keys.holderOf(key))
+      const keyed = key === undefined ? undefined : (holder ?? `key ${key}`)
+      const object = keyed ?? this.objectOf(command, position, byId)
+      objects.push(object)
+      if (object === undefined) continue
+      if (!firstOf.has(object)) firstOf.set(object, position)
+      if (command.kind !== 'create' || command.id === undefined) continue
+      const { id } = command
+      byId.set(id, object)
+      if (holder !== undefined) existing.set(id, holder)
+      else creators.set(id, firstOf.get(object) as number)
+      idsOf.set(object, [...(idsOf.get(object) ?? []), id])
+    }
+    const parts = await partsOf(commands, { ofLines: objects, creators })
+    const ends = settings.isExact === true ? [...divisions(commands, creators)] : parts
+    const ids = objects.map((object) => (object === undefined ? [] : (idsOf.get(object) ?? [])))
+    return { ends, ids, existing }
+  }
+
+  /** `byId`: the objects of earlier lines. Undefined for an OID that is malformed or unknown, which is refused when the line is run. */
+  private objectOf(command: BulkCommand, position: number, byId: ReadonlyMap<string, string>): string | undefined {
+    if (command.kind === 'create') return command.id === undefined ? undefined : `line ${position}`
+    const { target } = command
+    if (!('oid' in target)) return undefined
+    const [id] = referredIn(target.oid) ?? []
+    return id === undefined ? parseOid(target.oid) : (byId.get(id) ?? this.settings.names.get(id))
+  }
+
+  private idsAt(position: number): readonly string[] {
+    return idsAt(this.commands, this.ids, position)
+  }
+
+  private get hasKeys(): boolean {
+    return this.commands.some((command) => isKeyed(command, this.settings.upsertOn))
+  }
+
   /** Used if all lines create objects from given values. Returns undefined if they have to be executed one by one. */
-  private async createAllPacked(): Promise<readonly BulkDone[] | undefined> {
+  async createAllPacked(): Promise<readonly BulkDone[] | undefined> {
     const { commands, unit, settings } = this
-    if (!commands.every(isPlainCreation)) return undefined
+    if (settings.upsertOn !== undefined || !commands.every(isPlainCreation)) return undefined
     const oids = await createPacked(unit, [commands], commands.length, settings.between)
     if ('positions' in oids) return undefined
     const done: BulkDone[] = []
@@ -111,7 +279,7 @@ class Batch {
   /** Creates objects that other lines refer to before their values are set. */
   private async createNamed(): Promise<void> {
     await this.each(async (command, position) => {
-      if (command.kind === 'create' && command.id !== undefined) await this.createAhead(command, position)
+      if (command.kind === 'create' && this.idsAt(position).length > 0) await this.createAhead(command, position)
     })
   }
 
@@ -119,33 +287,41 @@ class Batch {
     const { cls } = await readCreateObject(this.unit.commandCatalog, command.class, {})
     const created = await beginObject(this.unit, cls, position)
     this.resolved[position] = { target: undefined, created }
-    this.ahead.add(created)
-    if (command.id !== undefined) this.names.set(command.id, created.oid)
+    for (const id of this.idsAt(position)) this.names.set(id, created.oid)
     return created
   }
 
-  /** Resolves targets given by unique keys; all keys are looked up together. */
-  private async resolveByKeys(): Promise<void> {
+  /** All keys are looked up together, once. */
+  private lookUpKeys(): Promise<LineKeys> {
+    this.keys ??= this.readKeys()
+    return this.keys
+  }
+
+  private async readKeys(): Promise<LineKeys> {
     const keys = new UniqueKeys(this.unit)
-    const lineKeys: (KeyText | undefined)[] = []
+    const ofLines: (KeyText | undefined)[] = []
     await this.each(async (command, position) => {
-      if (isKeyed(command, this.settings.upsertOn)) lineKeys[position] = await this.keyOf(command, keys)
+      if (isKeyed(command, this.settings.upsertOn)) ofLines[position] = await this.keyOf(command, keys)
     })
-    await keys.find(lineKeys.filter((key) => key !== undefined))
+    await keys.find(ofLines.filter((key) => key !== undefined))
+    return { keys, ofLines }
+  }
+
+  /** Resolves targets given by unique keys. */
+  private async resolveByKeys(): Promise<void> {
+    const { keys, ofLines } = await this.lookUpKeys()
     await this.each(async (command, position) => {
-      const key = lineKeys[position]
+      const key = ofLines[position]
       const holder = key === undefined ? undefined : await this.seen(keys.holderOf(key))
       if (command.kind === 'create') {
         if (holder === undefined) {
-          const created = await this.createAhead(command, position)
-          if (key !== undefined) keys.noteHolder(key, created.oid)
+          await this.createAhead(command, position)
           return
         }
-        if (command.id !== undefined) this.names.set(command.id, holder)
+        for (const id of this.idsAt(position)) this.names.set(id, holder)
       } else {
         if (!('key' in command.target)) return
         if (holder === undefined) throw noSuchKey(command.target.key)
-        if (command.kind === 'delete' && key !== undefined) keys.noteHolder(key, undefined)
       }
       this.resolved[position] = { target: holder, created: undefined }
     })
@@ -216,14 +392,12 @@ class Batch {
     const { cls, changes } = await readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
     const state = ahead ?? (await beginObject(unit, cls, position))
     await applyChanges(unit, state, changes)
-    this.ahead.delete(state)
     return { oid: state.oid, change: 'created' }
   }
 
   private async update(command: BulkUpdate | BulkCreate, oid: Oid, position: number): Promise<BulkDone> {
     const { unit } = this
     const attributes = this.attributesOf(command)
-    await this.settle(unit.objects.loaded(oid))
     await updateObject(unit, readUpdateObject(unit.commandCatalog, oid, attributes, command.class))
     const state = unit.objects.loaded(oid)
     // A failure found at flush is reported for the line that changed the object last.
@@ -231,19 +405,8 @@ class Batch {
     return { oid, change: 'updated' }
   }
 
-  /** Ends the change of an object by an earlier command, to which an error belongs. */
-  private async settle(state: ObjectState | undefined): Promise<void> {
-    if (state === undefined || !isChanged(state) || this.ahead.has(state)) return
-    try {
-      await settle(this.unit, state)
-    } catch (error) {
-      throw new EarlierFailure(error)
-    }
-  }
-
   private async delete({ target }: BulkDelete, position: number): Promise<BulkDone> {
     const oid = this.targetOf(target, position)
-    await this.settle(this.unit.objects.loaded(oid))
     await deleteObject(this.unit, { oid })
     await carryOutDeletions(this.unit)
     return { oid, change: 'deleted' }
@@ -268,16 +431,9 @@ class Batch {
       try {
         await step(command, position)
       } catch (error) {
-        throw error instanceof EarlierFailure ? error.cause : within(position, error)
+        throw within(position, error)
       }
     }
-  }
-}
-
-/** `cause`: has the position of the earlier command. */
-class EarlierFailure extends Error {
-  constructor(cause: unknown) {
-    super('a command before is refused', { cause })
   }
 }
 

@@ -96,11 +96,6 @@ export class UniqueKeys {
     return this.holders.get(key)
   }
 
-  /** Records that the unit itself creates or deletes the holder. */
-  noteHolder(key: KeyText, holder: Oid | undefined): void {
-    this.holders.set(key, holder)
-  }
-
   private formatOf(index: IndexDefinition, cls: SchemaClass): IndexKeyFormat {
     if (!cls.isOrInherits(index.indexedClass)) {
       const message = `Index '${index.name}' does not cover objects of class ${cls.name}.`

@@ -122,7 +122,6 @@ export function putNewEntries(transaction: Transaction, change: IndexedChange): 
   for (let i = 0; i < others.length; i++) {
     transaction.putOwn(makeIndexKey(others[i] as IndexKeyFormat, values, oid).key, entryValueOf(change))
   }
-  // `noteReferences` may already have written referrer entries.
   for (const one of referrers) transaction.put(makeIndexKey(one, values, oid).key, entryValueOf(change))
   return lists.length === 0 ? undefined : runYieldingIfLong(putListEntries(transaction, change, lists))
 }

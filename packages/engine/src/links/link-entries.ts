@@ -1,13 +1,12 @@
 /** Writes and records the entries of collections stored as links, and assigns positions to new elements of lists. */
-import { keysOfList, referrerOfLink } from '../indexes/referrer-entries.ts'
+import { referrerOfLink } from '../indexes/referrer-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import type { AttributeProperties } from '../schema/properties/index.ts'
 import type { Bytes, Entry } from '../store/store.ts'
-import { inParts, inSlices } from '../store/time-slice.ts'
+import { inParts } from '../store/time-slice.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import type { ObjectState } from '../write/working-set.ts'
 
 /** Marks in the change log that an element was removed while its object still exists. */
 const nothing = Buffer.alloc(0)
@@ -59,22 +58,6 @@ export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: 
   unit.transaction.delete(entry.key, entry.value)
   deleteReferrer(unit, owner, oidFromBytes(entry.value, 0), entry.key)
   noteChange(unit, owner)
-}
-
-/**
- * For references stored in the record. Referrer entries are written with the record, or earlier if the same unit deletes
- * objects; the final state of the objects is then written again.
- */
-export async function noteReferences(
-  { transaction }: UnitOfWork,
-  { oid }: Pick<ObjectState, 'oid'>,
-  { attribute: { referrers } }: AttributeFormat,
-  before: readonly Oid[],
-  after: readonly Oid[],
-): Promise<void> {
-  if (referrers === undefined) return
-  await inSlices(keysOfList(referrers, before, oid, after), (key) => transaction.delete(key))
-  await inSlices(keysOfList(referrers, after, oid, before), (key) => transaction.put(key, oidBytes(oid)))
 }
 
 /** Records the change for consumers of changes and for the constraints of the collection, which are checked after its last change. */

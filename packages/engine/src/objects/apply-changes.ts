@@ -1,7 +1,6 @@
 /** Applies the changes of a command to the attributes of an object (contract 4.1.6, 4.1.8, 4.3, 4.4). */
 import { unreachable } from '../errors.ts'
 import { changeElements, putMapEntries, removeKeys } from '../links/collections.ts'
-import { noteReferences } from '../links/link-entries.ts'
 import { setReference } from '../links/relationships.ts'
 import { applyChange, applyStepwise } from '../records/apply-change.ts'
 import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
@@ -107,8 +106,8 @@ function keep(
 function claim(state: ObjectState, attribute: AttributeFormat, change: ValueChange): undefined {
   const { index, codec } = attribute
   const requested = applyChange(attribute, state.values[index], change)
-  const { format, before, settled = before } = state
-  if (settled === undefined || !isSameValue(codec, requested, format.valueAt(settled, index)))
+  const { format, before } = state
+  if (before === undefined || !isSameValue(codec, requested, format.valueAt(before, index)))
     setValue(state, attribute, requested)
 }
 
@@ -125,7 +124,6 @@ async function setTarget(
     const place = { className: state.format.cls.name, attributeName: name }
     await unit.checkReference(after, spec.referencedClass, place)
   }
-  if (unit.isBulk) await noteReferences(unit, state, attribute, [before], [after])
   setValue(state, attribute, after)
 }
 
@@ -169,8 +167,5 @@ async function setChecked(
     if (reference === undefined) return undefined
     return unit.checkReference(reference.target, reference.referencedClass, place)
   })
-  if (unit.isBulk && Array.isArray(after)) {
-    await noteReferences(unit, state, attribute, before as readonly Oid[], after)
-  }
   setValue(state, attribute, after)
 }

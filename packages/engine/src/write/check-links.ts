@@ -27,7 +27,8 @@ export async function checkLinks(unit: UnitOfWork): Promise<void> {
   for (const links of changed.values()) {
     const state = objects.loaded(links.oid)
     if (state === undefined) continue
-    if (links.attribute.isCounted) noteCounted(state, links)
+    if (links.attribute.isCounted) markChanged(state, links.attribute.index)
+    if (links.position !== undefined) state.linkPosition = Math.max(links.position, state.linkPosition ?? 0)
     const violations = await violationsOf(unit, state, links)
     if (violations.length > 0) {
       touch(state)
@@ -36,12 +37,6 @@ export async function checkLinks(unit: UnitOfWork): Promise<void> {
     }
     await slice.yieldIfDue()
   }
-}
-
-/** The check is evaluated when the object is written. */
-function noteCounted(state: ObjectState, { attribute, position }: ChangedLinks): void {
-  markChanged(state, attribute.index)
-  if (position !== undefined) state.linkPosition = Math.max(position, state.linkPosition ?? 0)
 }
 
 async function violationsOf(

@@ -35,18 +35,24 @@ interface Deferred {
 /** Adds the place in a text to an error. */
 export type PlaceError = (error: unknown) => unknown
 
-type NotedObject = Pick<ObjectState, 'oid' | 'isAddressed'>
+type NotedObject = Pick<ObjectState, 'oid' | 'isAddressed' | 'position' | 'linkPosition'>
 
 export class DeferredChecks {
   private readonly objects = new Map<Oid, Deferred>()
-  /** The current step. */
+  /** Objects noted since `attributeSteps` was called. */
+  private readonly recent = new Set<Oid>()
+  /** By object and constraint: the step since which it has been violated, as far as `attributeSteps` has found. */
+  private readonly violatedSince = new Map<Oid, Map<string, number>>()
+  /** The current step; if several commands are run together, that of the first. */
   step = 0
 
   /** Receives the objects of one unit of work. For statements, whose text gives attributes no position, with `placeError`. */
   during(placeError?: PlaceError): UnitOfWork['deferred'] {
     const noted = (state: NotedObject, concerned: ReadonlySet<string>): void => {
       const isAddressed = state.isAddressed && placeError === undefined
-      this.objects.set(state.oid, { step: this.step, placeError, isAddressed, concerned })
+      this.recent.add(state.oid)
+      const command = Math.max(state.position ?? 0, state.linkPosition ?? 0)
+      this.objects.set(state.oid, { step: this.step + command, placeError, isAddressed, concerned })
     }
     return {
       note: (state, constraintKeys) => {
@@ -63,6 +69,27 @@ export class DeferredChecks {
     return this.objects.size === 0
   }
 
+  /**
+   * Called after a step, so that `judge` reports the step that has violated a constraint, and not the last one that has changed the
+   * object. `unit`: sees all writes of the transaction so far.
+   */
+  async attributeSteps(unit: UnitOfWork): Promise<void> {
+    const oids = [...this.recent]
+    this.recent.clear()
+    await unit.objects.loadAll(oids)
+    for (const oid of oids) {
+      const state = unit.objects.loaded(oid)
+      const earlier = this.violatedSince.get(oid)
+      const since = new Map<string, number>()
+      const { step } = this.objects.get(oid) as Deferred
+      for (const one of state === undefined ? [] : await this.violationsOf(unit, state)) {
+        const key = constraintKey(one)
+        since.set(key, earlier?.get(key) ?? step)
+      }
+      this.violatedSince.set(oid, since)
+    }
+  }
+
   /** `unit`: sees all writes of the transaction. Throws ConstraintViolation, wrapped in a StepFailure if there are steps. */
   async judge(unit: UnitOfWork): Promise<void> {
     const slice = openTimeSlice()
@@ -77,7 +104,20 @@ export class DeferredChecks {
   }
 
   private async judgeOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
-    const { step, placeError, isAddressed, concerned } = this.objects.get(state.oid) as Deferred
+    const { placeError, isAddressed, step: last } = this.objects.get(state.oid) as Deferred
+    const violations = await this.violationsOf(unit, state)
+    const [first] = violations
+    if (first === undefined) return
+    const step = this.violatedSince.get(state.oid)?.get(constraintKey(first)) ?? last
+    state.isAddressed = isAddressed
+    const error = violationError(state, violations, unit)
+    const seen = unit.guard === undefined ? error : await violationTo(unit.guard, state, error)
+    const reported = placeError === undefined ? seen : placeError(seen)
+    throw step === 0 ? reported : new StepFailure(step, reported)
+  }
+
+  private async violationsOf(unit: UnitOfWork, state: ObjectState): Promise<Violation[]> {
+    const { concerned } = this.objects.get(state.oid) as Deferred
     const constraints = constraintsOf(state.format, unit.objects.formats, unit.expressions.all)
     const all: Violation[] = []
     if (constraints !== undefined) {
@@ -88,12 +128,6 @@ export class DeferredChecks {
       if (linkConstraintKeys(attribute).some((key) => concerned.has(key)))
         all.push(...(await linkViolations(unit, state, attribute)))
     }
-    const violations = all.filter((one) => isDeferrable(one) && concerned.has(constraintKey(one)))
-    if (violations.length === 0) return
-    state.isAddressed = isAddressed
-    const error = violationError(state, violations, unit)
-    const seen = unit.guard === undefined ? error : await violationTo(unit.guard, state, error)
-    const reported = placeError === undefined ? seen : placeError(seen)
-    throw step === 0 ? reported : new StepFailure(step, reported)
+    return all.filter((one) => isDeferrable(one) && concerned.has(constraintKey(one)))
   }
 }

@@ -64,11 +64,11 @@ function* evaluatedObject(
 
 /** Runs when all other values of the object are final. Throws AshlarError if an expression cannot be evaluated or its value does not fit. */
 export function evaluateValues(state: ObjectState, unit: UnitOfWork): void {
-  const { format, values, stored, settled } = state
+  const { format, values, stored } = state
   const { objects, expressions, isUnchecked } = unit
   evaluateDefaults(format, values, unit, (index) => setValue(state, { index }, values[index]))
   // An object that is rebuilt from an archive is changed in steps, which are not changes in the sense of onUpdate.
-  if (state.isUpdated && (stored ?? settled) !== undefined && !isUnchecked) {
+  if (state.isUpdated && stored !== undefined && !isUnchecked) {
     for (const { index, valueFor } of expressions.all.updatesOf(format, objects.formats)) {
       if (isLeft(state, index)) setValue(state, { index }, valueFor(values, expressions.user))
     }
@@ -133,16 +133,14 @@ function refusal(
   return new AshlarError('ValueNotAllowed', `Class ${cls.name}: attribute ${outputName} ${words}.`, details)
 }
 
-function isLeft({ format, before, settled, values, changed }: ObjectState, index: number): boolean {
-  const previous = settled ?? before
-  if (previous === undefined || (settled === undefined && changed === undefined)) return false
+function isLeft({ format, before, values, changed }: ObjectState, index: number): boolean {
+  if (before === undefined || changed === undefined) return false
   const { codec } = format.attributes[index] as ObjectState['format']['attributes'][number]
-  return changed?.has(index) === false || isSameValue(codec, values[index], previous[index])
+  return !changed.has(index) || isSameValue(codec, values[index], before[index])
 }
 
-function objectBefore({ format, before, settled }: ObjectState): ObjectsBefore {
-  const previous = settled ?? before
-  return new ObjectsBefore(() => (previous === undefined ? [] : [previous]), format)
+function objectBefore({ format, before }: ObjectState): ObjectsBefore {
+  return new ObjectsBefore(() => (before === undefined ? [] : [before]), format)
 }
 
 /** The objects of one class that stood at a place before a change: the object itself, or all elements of a list. */

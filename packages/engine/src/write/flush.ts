@@ -34,26 +34,6 @@ function flush(unit: UnitOfWork): Promise<void> {
     : flushChanged(unit)
 }
 
-/**
- * Evaluates and checks an object that a command has changed, before another command of the unit changes it again, as if each were
- * a request. Throws like `flushObjects`.
- */
-export async function settle(unit: UnitOfWork, state: ObjectState): Promise<void> {
-  if (!state.format.isChecked) return
-  const { deferred } = unit
-  unit.deferred ??= leftToFlush
-  try {
-    await evaluateFirst(unit, [state])
-    await checkAsSeen(unit, state)
-  } finally {
-    unit.deferred = deferred
-  }
-  state.settled = [...state.values]
-}
-
-/** What is judged at the end of a transaction is judged when the unit is flushed. */
-const leftToFlush: UnitOfWork['deferred'] = { note: () => undefined, noteChanged: () => undefined }
-
 /** What may take longer than the rest of a flush. */
 async function evaluateFirst(unit: UnitOfWork, states: Iterable<ObjectState>): Promise<void> {
   const { objects, isUnchecked } = unit

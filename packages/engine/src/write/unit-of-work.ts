@@ -76,8 +76,6 @@ export class UnitOfWork {
   deletions: PendingDeletions | undefined
   /** Set in a transaction of several steps or statements; otherwise all constraints are checked when the unit is written. */
   deferred: ViolationSink | undefined
-  /** The unit runs several commands, each of which sees the effects of the previous ones, and writes them together. */
-  isBulk = false
   /** The position of the current command among several. */
   position: number | undefined
   /** Changed collections stored as links, by object and attribute; only those with constraints. */

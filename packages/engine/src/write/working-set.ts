@@ -29,8 +29,6 @@ export interface ObjectState extends RecordValues {
   readonly stored: Bytes | undefined
   /** The values as read, in the same order; undefined for a new object. */
   readonly before: readonly unknown[] | undefined
-  /** The values after the change before the present one, if the operation changes the object more than once; see `settle`. */
-  settled: readonly unknown[] | undefined
   /** Equal to `stored` until its values are decoded. */
   readonly undecoded: Bytes | undefined
   /**
@@ -165,7 +163,6 @@ export class WorkingSet {
       format,
       stored: undefined,
       before: undefined,
-      settled: undefined,
       undecoded: undefined,
       values,
       positions,
@@ -233,7 +230,6 @@ class LoadedObject implements ObjectState {
   readonly key: Buffer
   readonly format: ClassFormat
   readonly stored: Bytes
-  settled: readonly unknown[] | undefined = undefined
   changed: Set<number> | undefined = undefined
   excused: Set<number> | undefined = undefined
   isDeleted = false
