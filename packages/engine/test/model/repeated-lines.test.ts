@@ -9,7 +9,7 @@ import { runs } from '../bytes/property-runs.ts'
 import { classOf, read, toMany, toOne, withFd } from '../engine/open-fd.ts'
 import { rowValues } from '../row-texts.ts'
 
-const rule = (onTargetDelete: string): object => ({ ...toOne('S'), onTargetDelete })
+const following = (onTargetDelete: string): object => ({ ...toOne('S'), onTargetDelete })
 const many = (logicalType: string, element: object, more: object = {}): object => ({
   logicalType,
   elementSpecification: element,
@@ -22,13 +22,13 @@ const classes = [
     ro: { logicalType: 'integer', isReadOnly: true },
     up: { logicalType: 'integer', onUpdate: { expression: 'up + 1' } },
     twice: { logicalType: 'integer', computed: { expression: 'n * 2', isStored: true } },
-    restricts: rule('restrict'),
-    clears: rule('clear'),
-    deletes: rule('delete'),
+    restricts: following('restrict'),
+    clears: following('clear'),
+    deletes: following('delete'),
     mate: toOne('S', 'mate'),
     set: many('set', toOne('S')),
     tree: many('list', toOne('S'), { collectionTypeName: 'TreeListOfReferences' }),
-    plain: many('list', rule('clear')),
+    plain: many('list', following('clear')),
     map: { logicalType: 'map', keySpecification: { logicalType: 'string' }, elementSpecification: toOne('S') },
     children: toMany('S', 'parent'),
     parent: toOne('S', 'children'),
