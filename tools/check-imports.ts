@@ -85,7 +85,18 @@ const cliLayers: Layers = [
   { name: 'entry', modules: ['main.ts'] },
 ]
 
-const layersOf: Readonly<Record<string, Layers>> = { engine: engineLayers, server: serverLayers, cli: cliLayers }
+const ashlarLayers: Layers = [
+  { name: 'engine in process', modules: ['in-process'] },
+  { name: 'interface', modules: ['open.ts', 'client.ts'] },
+  { name: 'entry', modules: ['index.ts'] },
+]
+
+const layersOf: Readonly<Record<string, Layers>> = {
+  engine: engineLayers,
+  server: serverLayers,
+  cli: cliLayers,
+  ashlar: ashlarLayers,
+}
 
 const storeLayers: Layers = [
   { name: 'interface', modules: [files] },
@@ -151,6 +162,7 @@ const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   client: [],
   server: ['engine'],
   cli: ['client', 'engine', 'server'],
+  ashlar: ['client', 'engine', 'server'],
 }
 
 /** Pure modules: what they do is done when they return, so that a schema or a key can be made anywhere. */

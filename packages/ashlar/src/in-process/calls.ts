@@ -1,0 +1,84 @@
+/** The operations of a client on a database of the engine: a federated database, or a step of a transaction. Throws errors of the engine. */
+import type { CreateObjectBody, ObjectCreated, QueryBody, UpdateObjectBody } from '@ashlar/client'
+import {
+  AshlarError,
+  type Awaitable,
+  type CancelSignal,
+  type Database,
+  type Dialect,
+  entityTagOf,
+  mapAwaitable,
+  type RowChunk,
+  type RowChunks,
+  type TagCondition,
+} from '@ashlar/engine'
+import { completeReply, conditionOf, dialectNamed, dialectWords, indexUri, objectUri } from '@ashlar/server/in-process'
+
+type Signal = CancelSignal | undefined
+
+/** Returns all rows as one JSON array. */
+export function runQuery(database: Database, body: QueryBody, signal: Signal): Awaitable<Buffer> {
+  const { query: text, parameters, dialect, isolation } = body
+  const reply = database.query({ text, parameters, dialect: dialectOf(dialect), isolation, indexUri, signal })
+  return mapAwaitable(reply, ({ chunks }) => {
+    return chunks.atHand === undefined ? allRows(chunks) : completeReply(chunks.atHand, 'json')
+  })
+}
+
+async function allRows(chunks: RowChunks): Promise<Buffer> {
+  const all: RowChunk[] = []
+  for await (const chunk of chunks) if (chunk.bytes.length > 0) all.push(chunk)
+  return completeReply(all, 'json')
+}
+
+export function dialectOf(name: string | undefined): Dialect | undefined {
+  if (name === undefined) return undefined
+  const dialect = dialectNamed(name)
+  if (dialect !== undefined) return dialect
+  const message = `There is no dialect '${String(name).slice(0, 60)}': it is ${dialectWords}.`
+  throw new AshlarError('MalformedRequest', message, [{ place: ['dialect'], message }])
+}
+
+export async function create(
+  database: Database,
+  { class: className, attributes = {} }: CreateObjectBody,
+  signal: Signal,
+): Promise<ObjectCreated> {
+  return createdObject(await database.createObject(className, attributes, { signal }))
+}
+
+export async function createAll(
+  database: Database,
+  bodies: readonly CreateObjectBody[],
+  signal: Signal,
+): Promise<readonly ObjectCreated[]> {
+  return (await database.createObjects(bodies, { signal })).map(createdObject)
+}
+
+function createdObject(oid: string): ObjectCreated {
+  return { __identifier__: oid, uri: objectUri(oid) }
+}
+
+/** Returns the representation in JSON, and its entity tag. */
+export async function readTagged(database: Database, oid: string): Promise<{ json: Buffer; etag: string }> {
+  const json = await database.readObject(oid)
+  return { json, etag: await entityTagOf(json) }
+}
+
+export function update(
+  database: Database,
+  oid: string,
+  { class: className, attributes }: UpdateObjectBody,
+  ifMatch: string | undefined,
+  signal: Signal,
+): Promise<void> {
+  return database.updateObject(oid, attributes, className, matching(ifMatch), { signal })
+}
+
+export function remove(database: Database, oid: string, ifMatch: string | undefined, signal: Signal): Promise<void> {
+  return database.deleteObject(oid, matching(ifMatch), { signal })
+}
+
+function matching(ifMatch: string | undefined): TagCondition | undefined {
+  return ifMatch === undefined ? undefined : conditionOf({ 'if-match': ifMatch })
+}

@@ -1,0 +1,161 @@
+/** The part of a client for objects, queries and changes, on a database that this process has open. */
+import type {
+  Attributes,
+  CallOptions,
+  ChangeRecord,
+  ChangesOptions,
+  ChangesPage,
+  CreateObjectBody,
+  DataClient,
+  LiveEvent,
+  MatchOptions,
+  ObjectCreated,
+  ObjectRepresentation,
+  Oid,
+  QueryBody,
+  QueryOptions,
+  QueryParameters,
+  TransactionOperation,
+  TransactionOptions,
+  TransactionResult,
+} from '@ashlar/client'
+import { type FederatedDatabase, StepFailure } from '@ashlar/engine'
+import { OperationFailure } from '@ashlar/server/in-process'
+import { create, createAll, readTagged, remove, runQuery, update } from './calls.ts'
+import { changesPage, followedChanges, liveEvents } from './follow.ts'
+import { jsonBody } from './json-body.ts'
+import type { JsonReader } from './json-reader.ts'
+import { Operations } from './operations.ts'
+import type { Running } from './running.ts'
+
+const ofObject = { bodyIsObject: true } as const
+const ofObjects = { bodyIsObject: true, takesArray: true } as const
+const ofQuery = { isQuery: true } as const
+
+/** `DataClient` documents the methods, which return and throw the same in process. */
+export class InProcessClient implements Omit<DataClient, 'queryStream'> {
+  private readonly fd: FederatedDatabase
+  private readonly reader: JsonReader
+  private readonly running: Running
+
+  constructor(fd: FederatedDatabase, reader: JsonReader, running: Running) {
+    this.fd = fd
+    this.reader = reader
+    this.running = running
+  }
+
+  createObject(className: string, attributes: Attributes, options: CallOptions = {}): Promise<ObjectCreated> {
+    return this.running.run({ operation: 'POST /v1/object', hasBody: true }, options, async (signal) => {
+      return create(this.fd, await jsonBody({ class: className, attributes }, ofObjects), signal)
+    })
+  }
+
+  createObjects(objects: readonly CreateObjectBody[], options: CallOptions = {}): Promise<readonly ObjectCreated[]> {
+    return this.running.run({ operation: 'POST /v1/object', hasBody: true }, options, async (signal) => {
+      return createAll(this.fd, await jsonBody(objects, ofObjects), signal)
+    })
+  }
+
+  async readObject(oid: Oid, options: CallOptions = {}): Promise<ObjectRepresentation> {
+    const call = { operation: `GET /v1/object/${oid}`, hasBody: false }
+    return this.reader.read(await this.running.run(call, options, () => this.fd.readObject(oid)))
+  }
+
+  async readObjectWithEtag(
+    oid: Oid,
+    options: CallOptions = {},
+  ): Promise<{ readonly object: ObjectRepresentation; readonly etag: string }> {
+    const call = { operation: `GET /v1/object/${oid}`, hasBody: false }
+    const { json, etag } = await this.running.run(call, options, () => readTagged(this.fd, oid))
+    return { object: this.reader.read(json), etag }
+  }
+
+  updateObject(oid: Oid, attributes: Attributes, options: MatchOptions = {}): Promise<void> {
+    return this.running.run({ operation: `PUT /v1/object/${oid}`, hasBody: true }, options, async (signal) => {
+      return update(this.fd, oid, await jsonBody({ attributes }, ofObject), options.ifMatch, signal)
+    })
+  }
+
+  deleteObject(oid: Oid, options: MatchOptions = {}): Promise<void> {
+    return this.running.run({ operation: `DELETE /v1/object/${oid}`, hasBody: false }, options, (signal) => {
+      return remove(this.fd, oid, options.ifMatch, signal)
+    })
+  }
+
+  /** The operations are those on objects, and queries; others are refused with MalformedRequest. */
+  runTransaction(
+    requested: readonly TransactionOperation[],
+    { isolation, ...options }: TransactionOptions = {},
+  ): Promise<readonly TransactionResult[]> {
+    return this.running.run({ operation: 'POST /v1/transaction', hasBody: true }, options, async (signal) => {
+      const operations = new Operations(await jsonBody(requested, {}), this.reader)
+      try {
+        return await this.fd.transaction(
+          async (step, _isRehearsal, between) => {
+            const run = operations.begin()
+            const results: TransactionResult[] = []
+            for (const operation of operations.all) {
+              await between()
+              results.push(await run.one(operation, step(operation.number), signal))
+            }
+            return results
+          },
+          false,
+          undefined,
+          undefined,
+          { signal, isolation },
+        )
+      } catch (error) {
+        throw error instanceof StepFailure ? new OperationFailure(error.step, error.cause as never) : error
+      }
+    })
+  }
+
+  async query<Row = Record<string, unknown>>(
+    text: string,
+    parameters?: QueryParameters,
+    options: QueryOptions = {},
+  ): Promise<Row[]> {
+    const json = await this.running.run({ operation: 'POST /v1/query', hasBody: true }, options, async (signal) => {
+      return runQuery(this.fd, await jsonBody(queryBody(text, parameters, options), ofQuery), signal)
+    })
+    return this.reader.read(json)
+  }
+
+  followQuery<Row = Record<string, unknown>>(
+    text: string,
+    parameters?: QueryParameters,
+    options: QueryOptions = {},
+  ): AsyncGenerator<LiveEvent<Row>, never> {
+    const { fd, reader } = this
+    return this.running.follow(options.signal, async function* (until) {
+      yield* liveEvents<Row>(fd, await jsonBody(queryBody(text, parameters, options), ofQuery), reader, until)
+    })
+  }
+
+  listChanges(options: ChangesOptions = {}): Promise<ChangesPage> {
+    const call = { operation: 'GET /v1/changes', hasBody: false }
+    return this.running.run(call, options, (signal) => changesPage(this.fd, options, this.reader, signal))
+  }
+
+  followChanges(
+    options: ChangesOptions = {},
+    onPosition?: (position: string) => void,
+  ): AsyncGenerator<ChangeRecord, never> {
+    const { fd, reader } = this
+    return this.running.follow(options.signal, (until) => followedChanges(fd, options, reader, until, onPosition))
+  }
+}
+
+function queryBody(
+  query: string,
+  parameters: QueryParameters | undefined,
+  { dialect, isolation }: QueryOptions,
+): QueryBody {
+  return {
+    query,
+    ...(parameters !== undefined && { parameters }),
+    ...(dialect !== undefined && { dialect }),
+    ...(isolation !== undefined && { isolation }),
+  }
+}
