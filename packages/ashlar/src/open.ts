@@ -1,7 +1,7 @@
 /** Opens a database in this process. The engine is loaded by the first call, so that a program that only connects does not load it. */
 import type { ConnectOptions, Database, Operations, TransactionOptions } from '@ashlar/client'
-import type { InProcessClient } from './in-process/in-process-client.ts'
 import type { OpenOptions } from './in-process/open-options.ts'
+import type { InProcessClient } from './in-process-client.ts'
 
 /** The options that the types of the schema are written for have to be given. */
 type RequiredOptions<S> = Omit<OpenOptions, Reads> & Pick<ConnectOptions<S>, Extract<keyof ConnectOptions<S>, Reads>>

@@ -9,8 +9,7 @@ import { open } from '../src/index.ts'
 
 const schema = readFileSync(new URL('../../client/test/typed-schema.do', import.meta.url), 'utf8')
 
-type Client = Omit<DataClient, 'queryStream' | 'transport' | 'key' | 'request'>
-type Any = Database<Schema, Client & DataClient>
+type Any = Database<Schema, DataClient>
 type Call = (db: Any) => Promise<unknown>
 
 /** Both with the schema, and nothing else. */
@@ -42,6 +41,12 @@ async function expectSame(both: readonly [Any, Any], calls: readonly Call[]): Pr
     outcomes.push(inProcess)
   }
   return outcomes
+}
+
+async function rowsOf<Row>(stream: AsyncIterable<Row>): Promise<Row[]> {
+  const rows: Row[] = []
+  for await (const row of stream) rows.push(row)
+  return rows
 }
 
 const none = '9-9-9-9' as never
@@ -89,6 +94,7 @@ it('every call of the typed interface', async () => {
         ]
       }),
     (db) => db.query`FROM Work.Task GROUP BY status ORDER BY status RETURN status, COUNT() AS n, MAX(points)`,
+    (db) => rowsOf(db.client.queryStream('FROM Work.Task ORDER BY title RETURN title, due')),
     (db) => db.query`CREATE INDEX byTitle ON Work.Task (title)`,
     (db) => db.delete('Work.Task', ids.task),
     async (db) => {
@@ -128,6 +134,8 @@ it('refusals, with their places', async () => {
     (db) => db.client.readObject(none),
     (db) => db.client.query('FROM Person RETURN'),
     (db) => db.client.query('FROM Person WHERE name = $missing'),
+    (db) => rowsOf(db.client.queryStream('FROM Nobody')),
+    (db) => rowsOf(db.client.queryStream('FROM Person', {}, { signal: AbortSignal.abort(new Error('enough')) })),
     (db) => db.client.query('FROM Person WHERE 1/0 = 1'),
     (db) => db.client.query('FROM Person', {}, { dialect: 'sql' as never }),
     (db) => db.client.query('FROM Person', { deep: JSON.parse(`${'['.repeat(70)}${']'.repeat(70)}`) }),

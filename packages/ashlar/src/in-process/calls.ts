@@ -8,21 +8,38 @@ import {
   type Dialect,
   entityTagOf,
   mapAwaitable,
+  type QueryReply,
   type RowChunk,
   type RowChunks,
   type TagCondition,
 } from '@ashlar/engine'
 import { completeReply, conditionOf, dialectNamed, dialectWords, indexUri, objectUri } from '@ashlar/server/in-process'
+import type { JsonReader } from './json-reader.ts'
 
 type Signal = CancelSignal | undefined
 
 /** Returns all rows as one JSON array. */
 export function runQuery(database: Database, body: QueryBody, signal: Signal): Awaitable<Buffer> {
-  const { query: text, parameters, dialect, isolation } = body
-  const reply = database.query({ text, parameters, dialect: dialectOf(dialect), isolation, indexUri, signal })
-  return mapAwaitable(reply, ({ chunks }) => {
+  return mapAwaitable(begin(database, body, signal), ({ chunks }) => {
     return chunks.atHand === undefined ? allRows(chunks) : completeReply(chunks.atHand, 'json')
   })
+}
+
+/** Yields the rows of a query; the next ones are computed while these are used, up to a limit. */
+export async function* streamRows<Row>(
+  database: Database,
+  body: QueryBody,
+  reader: JsonReader,
+  signal: Signal,
+): AsyncGenerator<Row, void> {
+  const { chunks } = await begin(database, body, signal)
+  for await (const chunk of chunks)
+    if (chunk.bytes.length > 0) yield* reader.read<Row[]>(completeReply([chunk], 'json'))
+}
+
+function begin(database: Database, body: QueryBody, signal: Signal): Awaitable<QueryReply> {
+  const { query: text, parameters, dialect, isolation } = body
+  return database.query({ text, parameters, dialect: dialectOf(dialect), isolation, indexUri, signal })
 }
 
 async function allRows(chunks: RowChunks): Promise<Buffer> {

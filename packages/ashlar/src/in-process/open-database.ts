@@ -1,14 +1,14 @@
 /** Opens a store, and makes the typed interface of it. Loads the engine. */
 import { type Database, databaseOf, type TransactionOptions } from '@ashlar/client'
 import { FederatedDatabase, isolations, openStore } from '@ashlar/engine'
-import { InProcessClient } from './in-process-client.ts'
+import { EngineClient } from './engine-client.ts'
 import { JsonReader } from './json-reader.ts'
 import type { OpenOptions } from './open-options.ts'
 import { Running } from './running.ts'
 import { runInteractive, type TransactionBody } from './transaction.ts'
 
 export interface OpenedDatabase {
-  readonly database: Database<unknown, InProcessClient>
+  readonly database: Database<unknown, EngineClient>
   transaction<T>(body: TransactionBody<T>, options?: TransactionOptions): Promise<T>
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ export async function openDatabase(address: string, options: OpenOptions): Promi
     },
   )
   const reader = new JsonReader({ ...(dates !== undefined && { dates }), ...(integers !== undefined && { integers }) })
-  const client = new InProcessClient(fd, reader, running)
+  const client = new EngineClient(fd, reader, running)
   const transaction = <T>(body: TransactionBody<T>, given?: TransactionOptions): Promise<T> => {
     return runInteractive(fd, reader, running, body, given)
   }

@@ -64,18 +64,30 @@ export class Running {
     }
   }
 
-  /** Yields what a source yields until `signal` is aborted, or the database is closed. Throws the errors of a client. */
+  /** Yields what a source yields that has no end, until `signal` is aborted or the database is closed. Throws like `stream`. */
   async *follow<T>(
     signal: AbortSignal | undefined,
     source: (until: AbortSignal) => AsyncGenerator<T, void>,
   ): AsyncGenerator<T, never> {
+    let until: AbortSignal | undefined
+    yield* this.stream(signal, (one) => {
+      until = one
+      return source(one)
+    })
+    throw until?.reason
+  }
+
+  /** Yields what a source yields. Throws the errors of a client, the reason of `signal` when it is aborted, and AshlarConnectionError if the database is closed. */
+  async *stream<T>(
+    signal: AbortSignal | undefined,
+    source: (until: AbortSignal) => AsyncGenerator<T, void>,
+  ): AsyncGenerator<T, void> {
     this.refuseIfClosed()
     const until = signal === undefined ? this.closing.signal : AbortSignal.any([signal, this.closing.signal])
     this.begin()
     try {
       until.throwIfAborted()
       yield* source(until)
-      throw until.reason
     } catch (error) {
       throw requestError(error, true)
     } finally {

@@ -6,7 +6,6 @@ import type {
   ChangesOptions,
   ChangesPage,
   CreateObjectBody,
-  DataClient,
   LiveEvent,
   MatchOptions,
   ObjectCreated,
@@ -21,7 +20,8 @@ import type {
 } from '@ashlar/client'
 import { type FederatedDatabase, StepFailure } from '@ashlar/engine'
 import { OperationFailure } from '@ashlar/server/in-process'
-import { create, createAll, readTagged, remove, runQuery, update } from './calls.ts'
+import type { InProcessClient } from '../in-process-client.ts'
+import { create, createAll, readTagged, remove, runQuery, streamRows, update } from './calls.ts'
 import { changesPage, followedChanges, liveEvents } from './follow.ts'
 import { jsonBody } from './json-body.ts'
 import type { JsonReader } from './json-reader.ts'
@@ -32,8 +32,7 @@ const ofObject = { bodyIsObject: true } as const
 const ofObjects = { bodyIsObject: true, takesArray: true } as const
 const ofQuery = { isQuery: true } as const
 
-/** `DataClient` documents the methods, which return and throw the same in process. */
-export class InProcessClient implements Omit<DataClient, 'queryStream'> {
+export class EngineClient implements InProcessClient {
   private readonly fd: FederatedDatabase
   private readonly reader: JsonReader
   private readonly running: Running
@@ -120,6 +119,18 @@ export class InProcessClient implements Omit<DataClient, 'queryStream'> {
       return runQuery(this.fd, await jsonBody(queryBody(text, parameters, options), ofQuery), signal)
     })
     return this.reader.read(json)
+  }
+
+  /** Rows are read as they are asked for. Leaving the loop ends the query. */
+  queryStream<Row = Record<string, unknown>>(
+    text: string,
+    parameters?: QueryParameters,
+    options: QueryOptions = {},
+  ): AsyncGenerator<Row, void, undefined> {
+    const { fd, reader } = this
+    return this.running.stream(options.signal, async function* (until) {
+      yield* streamRows<Row>(fd, await jsonBody(queryBody(text, parameters, options), ofQuery), reader, until)
+    })
   }
 
   followQuery<Row = Record<string, unknown>>(
