@@ -4,5 +4,5 @@ import type { Connection, DataClient } from '@ashlar/client'
 /** Methods of `DataClient`, which documents them: they return and throw the same in process. */
 export type InProcessClient = Pick<
   DataClient,
-  keyof Connection | 'readObject' | 'readObjectWithEtag' | 'queryStream' | 'listChanges'
+  Exclude<keyof Connection, 'findObject'> | 'readObject' | 'readObjectWithEtag' | 'queryStream' | 'listChanges'
 >

@@ -70,6 +70,10 @@ it('every call of the typed interface', async () => {
     (db) => db.get('Person', ids.ann),
     (db) => db.get('Person', ids.ann, { select: { tasks: { title: true } } }),
     (db) => db.get('Person', ids.task),
+    (db) => db.get('Party', ids.ann),
+    (db) => db.get('Work.Task', ids.task),
+    (db) => db.get('Nobody' as never, ids.ann),
+    (db) => db.get('Person', ids.ann, { timeoutMs: 60_000 }),
     (db) => db.get('Person', none),
     (db) => db.get('Person', 'nonsense' as never),
     (db) => db.count('Party', { name: { $startsWith: 'A' } }),
@@ -104,7 +108,7 @@ it('every call of the typed interface', async () => {
     },
   ])
   const refused = outcomes.filter((one) => 'type' in (one as object)).map((one) => (one as { type: string }).type)
-  expect(refused).toEqual(['QueryError', 'PreconditionFailed'])
+  expect(refused).toEqual(['QueryError', 'QueryError', 'PreconditionFailed'])
 })
 
 it('refusals, with their places', async () => {
@@ -206,6 +210,7 @@ it('values of any kind, as they are written and read', async () => {
         const oid = created.returned?.__identifier__ ?? none
         await expectSame(both, [
           (db) => db.client.readObject(oid),
+          (db) => db.get('Any' as never, oid as never),
           (db) => db.client.query('FROM Any WHERE $$ID = $id RETURN *, $values AS given', { id: oid, values }),
         ])
       }),

@@ -18,7 +18,8 @@ import type {
   TransactionOptions,
   TransactionResult,
 } from '@ashlar/client'
-import { type FederatedDatabase, StepFailure } from '@ashlar/engine'
+import { AshlarRequestError, noReference, nullReferences } from '@ashlar/client/in-process'
+import { AshlarError, type FederatedDatabase, StepFailure } from '@ashlar/engine'
 import { OperationFailure } from '@ashlar/server/in-process'
 import type { InProcessClient } from '../in-process-client.ts'
 import { create, createAll, readTagged, remove, runQuery, streamRows, update } from './calls.ts'
@@ -28,9 +29,9 @@ import type { JsonReader } from './json-reader.ts'
 import { Operations } from './operations.ts'
 import type { Running } from './running.ts'
 
-const ofObject = { bodyIsObject: true } as const
-const ofObjects = { bodyIsObject: true, takesArray: true } as const
-const ofQuery = { isQuery: true } as const
+const objectForm = { bodyIsObject: true } as const
+const objectsForm = { bodyIsObject: true, takesArray: true } as const
+const queryForm = { isQuery: true } as const
 
 export class EngineClient implements InProcessClient {
   private readonly fd: FederatedDatabase
@@ -45,14 +46,37 @@ export class EngineClient implements InProcessClient {
 
   createObject(className: string, attributes: Attributes, options: CallOptions = {}): Promise<ObjectCreated> {
     return this.running.run({ operation: 'POST /v1/object', hasBody: true }, options, async (signal) => {
-      return create(this.fd, await jsonBody({ class: className, attributes }, ofObjects), signal)
+      return create(this.fd, await jsonBody({ class: className, attributes }, objectsForm), signal)
     })
   }
 
   createObjects(objects: readonly CreateObjectBody[], options: CallOptions = {}): Promise<readonly ObjectCreated[]> {
     return this.running.run({ operation: 'POST /v1/object', hasBody: true }, options, async (signal) => {
-      return createAll(this.fd, await jsonBody(objects, ofObjects), signal)
+      return createAll(this.fd, await jsonBody(objects, objectsForm), signal)
     })
+  }
+
+  /** An object of exactly this class. The row is read from the text of the object, in which two names are exchanged. */
+  findObject(className: string, oid: string, options: CallOptions): object | undefined | Promise<object | undefined> {
+    const { fd, running } = this
+    if (!fd.store.capabilities.hasSynchronousReads || !running.isPlain(options)) return undefined
+    try {
+      const found = fd.readObject(oid)
+      if (!(found instanceof Promise)) return this.rowOf(className, oid, found)
+      const read = async (): Promise<object | undefined> => this.rowOf(className, oid, await found)
+      return running.run({ operation: 'POST /v1/query', hasBody: true }, {}, read).catch(undefinedIfRefused)
+    } catch (error) {
+      return undefinedIfRefused(error)
+    }
+  }
+
+  private rowOf(className: string, oid: string, json: Buffer): object | undefined {
+    const text = json.toString()
+    const opening = `{"__class__":"${className}","__identifier__":"${oid}"`
+    if (!text.startsWith(opening)) return undefined
+    const row = this.reader.readText<object>(`{"$id":"${oid}","$class":"${className}"${text.slice(opening.length)}`)
+    if (text.includes(noReference)) nullReferences(row)
+    return row
   }
 
   async readObject(oid: Oid, options: CallOptions = {}): Promise<ObjectRepresentation> {
@@ -71,7 +95,7 @@ export class EngineClient implements InProcessClient {
 
   updateObject(oid: Oid, attributes: Attributes, options: MatchOptions = {}): Promise<void> {
     return this.running.run({ operation: `PUT /v1/object/${oid}`, hasBody: true }, options, async (signal) => {
-      return update(this.fd, oid, await jsonBody({ attributes }, ofObject), options.ifMatch, signal)
+      return update(this.fd, oid, await jsonBody({ attributes }, objectForm), options.ifMatch, signal)
     })
   }
 
@@ -116,7 +140,7 @@ export class EngineClient implements InProcessClient {
     options: QueryOptions = {},
   ): Promise<Row[]> {
     const json = await this.running.run({ operation: 'POST /v1/query', hasBody: true }, options, async (signal) => {
-      return runQuery(this.fd, await jsonBody(queryBody(text, parameters, options), ofQuery), signal)
+      return runQuery(this.fd, await jsonBody(queryBody(text, parameters, options), queryForm), signal)
     })
     return this.reader.read(json)
   }
@@ -129,7 +153,7 @@ export class EngineClient implements InProcessClient {
   ): AsyncGenerator<Row, void, undefined> {
     const { fd, reader } = this
     return this.running.stream(options.signal, async function* (until) {
-      yield* streamRows<Row>(fd, await jsonBody(queryBody(text, parameters, options), ofQuery), reader, until)
+      yield* streamRows<Row>(fd, await jsonBody(queryBody(text, parameters, options), queryForm), reader, until)
     })
   }
 
@@ -140,7 +164,7 @@ export class EngineClient implements InProcessClient {
   ): AsyncGenerator<LiveEvent<Row>, never> {
     const { fd, reader } = this
     return this.running.follow(options.signal, async function* (until) {
-      yield* liveEvents<Row>(fd, await jsonBody(queryBody(text, parameters, options), ofQuery), reader, until)
+      yield* liveEvents<Row>(fd, await jsonBody(queryBody(text, parameters, options), queryForm), reader, until)
     })
   }
 
@@ -169,4 +193,10 @@ function queryBody(
     ...(dialect !== undefined && { dialect }),
     ...(isolation !== undefined && { isolation }),
   }
+}
+
+/** A query for the object says what is wrong. */
+function undefinedIfRefused(error: unknown): undefined {
+  if (error instanceof AshlarError || error instanceof AshlarRequestError) return undefined
+  throw error
 }

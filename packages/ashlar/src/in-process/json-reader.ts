@@ -19,6 +19,10 @@ export class JsonReader {
     return this.revive(this.parse(json) as T)
   }
 
+  readText<T>(json: string): T {
+    return this.revive(this.parseText(json) as T)
+  }
+
   parse(json: Buffer): unknown {
     return this.parseText(json.toString())
   }

@@ -27,6 +27,12 @@ export class Running {
     this.timeoutMs = timeoutMs
   }
 
+  /** Whether a call needs no more than its result: no signal, and no time limit. Throws AshlarConnectionError. */
+  isPlain({ signal, timeoutMs = this.timeoutMs }: CallOptions): boolean {
+    this.refuseIfClosed()
+    return signal === undefined && timeoutMs === undefined
+  }
+
   /** Runs a call until its end, the abortion of its signal, or its time limit. Throws the errors of a client. */
   async run<T>(call: Call, options: CallOptions, work: (signal: AbortSignal | undefined) => Awaitable<T>): Promise<T> {
     this.refuseIfClosed()
