@@ -156,8 +156,9 @@ it('values of any kind, as they are written and read', async () => {
   for (const options of [{}, { dates: true, integers: 'bigint' }] as const) {
     const both = await openBoth(options)
     const classOf =
-      'UPDATE SCHEMA { CREATE CLASS Any {big: Integer{Storage: b64}, unsigned: Integer{Storage: ub64}, real: Real{Storage: b64}, amount: Decimal, text: String, json: Json, at: Instant, bytes: Bytes, flag: Boolean, all: List{Element: Json}} }'
-    await expectSame(both, [(db) => db.client.query(classOf)])
+      'UPDATE SCHEMA { CREATE CLASS Any {big: Integer{Storage: b64}, unsigned: Integer{Encoding: Unsigned, Storage: B64}, real: Real{Storage: b64}, amount: Decimal{Precision: 30, Scale: 4}, text: String, json: Json, at: Instant, bytes: Bytes, flag: Boolean, all: List{Element: Json}} }'
+    const [defined] = await expectSame(both, [(db) => db.client.query(classOf)])
+    expect(defined).toMatchObject({ returned: [{ className: 'Any' }] })
     const scalar = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: fc.constantFrom('\ud800', '\\', '"', '\0', 'a', '\u2028') }),
@@ -216,6 +217,57 @@ it('values of any kind, as they are written and read', async () => {
       }),
       { numRuns: Math.ceil(100 * Number(process.env.ASHLAR_RUNS ?? 1)) },
     )
+  }
+})
+
+it('scalars of every type, also of objects that are older than their class', async () => {
+  for (const options of [{}, { dates: true, integers: 'bigint' }] as const) {
+    const both = await openBoth(options)
+    const definition =
+      'UPDATE SCHEMA { CREATE CLASS Scalars {flag: Boolean, letter: Character, small: Integer, big: Integer{Storage: b64}, unsigned: Integer{Encoding: Unsigned, Storage: B64}, real: Real, ' +
+      'short: Real{Storage: b32}, amount: Decimal{Precision: 30, Scale: 4}, text: String, id: Guid, day: Date, time: Time, at: Instant, local: DateTime, length: Interval, bytes: Bytes, ' +
+      'badge: Reference{Referenced: Badge}, double: Integer = (small * 2), half: Integer{Stored} = (small / 2)} }'
+    const [defined] = await expectSame(both, [(db) => db.client.query(definition)])
+    expect(defined).toMatchObject({ returned: [{ className: 'Scalars' }] })
+    const all = [
+      {
+        small: 7,
+        big: 2n ** 62n,
+        unsigned: 2n ** 64n - 1n,
+        real: 0.1,
+        short: 0.1,
+        amount: '12.50',
+        text: 'a"\u2028é',
+        letter: 'x',
+        flag: true,
+      },
+      {
+        id: '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
+        day: '2026-07-01',
+        time: '12:00:00',
+        at: '2026-07-01T12:00:00.5+02:00',
+        local: '2026-07-01T12:00:00',
+      },
+      { length: 'P1DT2H', bytes: 'AAEC', badge: '3-3-1-1', text: '0-0-0-0', big: -5, real: 1e300, short: -1e-30 },
+      {},
+    ]
+    await expectSame(both, [(db) => db.create('Badge', { code: 1 })])
+    const oids: string[] = []
+    for (const values of all) {
+      const [created] = await expectSame(both, [(db) => db.client.createObject('Scalars', values)])
+      oids.push((created as { returned?: { __identifier__: string } }).returned?.__identifier__ ?? none)
+    }
+    expect(oids).not.toContain(none)
+    const reads: Call[] = oids.map((oid) => (db) => db.get('Scalars' as never, oid as never))
+    const changes = [
+      'UPDATE SCHEMA { ALTER CLASS Scalars { ADD later: Integer{Default: 5}, DROP letter, RENAME text TO words } }',
+      'UPDATE SCHEMA { ALTER CLASS Scalars { ADD sum: Integer = (small + later) } }',
+    ]
+    await expectSame(both, reads)
+    for (const change of changes) {
+      const [changed] = await expectSame(both, [(db) => db.client.query(change), ...reads])
+      expect(changed).toHaveProperty('returned', expect.any(Array))
+    }
   }
 })
 

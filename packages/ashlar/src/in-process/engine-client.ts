@@ -56,11 +56,14 @@ export class EngineClient implements InProcessClient {
     })
   }
 
-  /** An object of exactly this class. The row is read from the text of the object, in which two names are exchanged. */
+  /** An object of exactly this class is read without a query, and one of scalars without its text. */
   findObject(className: string, oid: string, options: CallOptions): object | undefined | Promise<object | undefined> {
-    const { fd, running } = this
+    const { fd, running, reader } = this
     if (!fd.store.capabilities.hasSynchronousReads || !running.isPlain(options)) return undefined
     try {
+      const values = fd.readPlainValues(oid, className, { $id: oid, $class: className })
+      if (values instanceof Promise) return values.then(() => undefined, undefinedIfRefused)
+      if (values !== undefined) return reader.adapt(values)
       const found = fd.readObject(oid)
       if (!(found instanceof Promise)) return this.rowOf(className, oid, found)
       const read = async (): Promise<object | undefined> => this.rowOf(className, oid, await found)
@@ -70,6 +73,7 @@ export class EngineClient implements InProcessClient {
     }
   }
 
+  /** The row is read from the text of the object, in which two names are exchanged. */
   private rowOf(className: string, oid: string, json: Buffer): object | undefined {
     const text = json.toString()
     const opening = `{"__class__":"${className}","__identifier__":"${oid}"`

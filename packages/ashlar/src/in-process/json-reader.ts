@@ -1,5 +1,5 @@
 /** Reads the JSON of rows and objects as a client does, according to its options. */
-import { parseExactly, reviveDates } from '@ashlar/client/in-process'
+import { noReference, parseExactly, reviveDates } from '@ashlar/client/in-process'
 
 export interface ReadOptions {
   readonly dates?: boolean
@@ -9,10 +9,12 @@ export interface ReadOptions {
 export class JsonReader {
   private readonly parseText: (text: string) => unknown
   private readonly hasDates: boolean
+  private readonly hasBigints: boolean
 
   constructor({ dates, integers }: ReadOptions) {
     this.parseText = integers === 'bigint' ? parseExactly : JSON.parse
     this.hasDates = dates === true
+    this.hasBigints = integers === 'bigint'
   }
 
   read<T>(json: Buffer): T {
@@ -25,6 +27,20 @@ export class JsonReader {
 
   parse(json: Buffer): unknown {
     return this.parseText(json.toString())
+  }
+
+  /** Changes the scalars of a row, in place, to what would be read of its text: numbers, dates, and null for a reference to nothing. */
+  adapt(row: object): object {
+    const values = row as Record<string, unknown>
+    for (const name in values) {
+      const value = values[name]
+      if (value === noReference) values[name] = null
+      else if (typeof value === 'bigint') {
+        const number = Number(value)
+        values[name] = this.hasBigints && !Number.isSafeInteger(number) ? value : number
+      }
+    }
+    return this.revive(row)
   }
 
   /** In place. */

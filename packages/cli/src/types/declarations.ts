@@ -8,6 +8,8 @@ export interface DeclarationOptions {
   readonly dates?: boolean
   /** Integers of 64 bits are `number | bigint`. */
   readonly bigint?: boolean
+  /** The package of the typed interface; by default `@ashlar/client`. */
+  readonly from?: string
 }
 
 /** The same classes and options give the same text, whatever their order. Tabs and unions without blanks keep that of a large schema small. */
@@ -22,7 +24,9 @@ export function declarationsOf(all: readonly ListedClass[], options: Declaration
   const imports = writer.imports()
   return [
     '/** Written by `ashlar types`. Do not edit: run it again after changes of the schema. */',
-    ...(imports.length === 0 ? [] : [`import type { ${imports.join(', ')} } from '@ashlar/client'`]),
+    ...(imports.length === 0
+      ? []
+      : [`import type { ${imports.join(', ')} } from '${options.from ?? '@ashlar/client'}'`]),
     '',
     ['export interface Schema {', ...entries, '}'].join('\n'),
     ...interfaces.map((text) => `\n${text}`),

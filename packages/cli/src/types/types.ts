@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { ClassRepresentation } from '@ashlar/client'
 import { addressProblem, storeDirectory } from '@ashlar/engine/store-address'
+import { packageName } from '@ashlar/server/shared'
 import type { CommandContext } from '../connection/command-context.ts'
 import { CommandError, usageError } from '../errors/command-error.ts'
 import { exitCodes } from '../errors/exit-codes.ts'
@@ -25,7 +26,10 @@ export async function writeTypes(
   const { output } = context
   if (place !== undefined && data !== undefined)
     throw usageError('The classes are read from files or --data, not both.')
-  const text = declarationsOf(await classesOf(context, place, data), options)
+  const text = declarationsOf(await classesOf(context, place, data), {
+    ...options,
+    ...(packageName === 'ashlar' && { from: 'ashlar' }),
+  })
   if (check === undefined) return output.data({ text }, () => [text.trimEnd()])
   const isSame = readDeclarations(check) === text
   await output.result({ isSame }, () => (isSame ? [`${check} has the types of the schema.`] : []))
