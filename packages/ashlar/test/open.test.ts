@@ -55,6 +55,13 @@ it('refuses what is no place of a database, and time limits that are none', asyn
   await expect(open('memory:', { changeLog: 'maybe' as never })).rejects.toThrow("changeLog is 'maybe'")
 })
 
+it('refuses a directory on Deno, which would end the process', async () => {
+  Object.assign(globalThis, { Deno: {} })
+  onTestFinished(() => void Reflect.deleteProperty(globalThis, 'Deno'))
+  await expect(open('./data')).rejects.toThrow('Deno cannot open the LMDB directory of lmdb:./data')
+  await (await open('memory:')).close()
+})
+
 it('ends calls at their time limit and when their signal is aborted', async () => {
   const db = await open<Schema>('memory:', { timeoutMs: 50 })
   onTestFinished(() => db.close())

@@ -18,6 +18,7 @@ export async function openDatabase(address: string, options: OpenOptions): Promi
   const { timeoutMs, changeLog = 'auto', isolation, dates, integers } = options
   checkWord('changeLog', changeLog, ['on', 'off', 'auto'])
   checkWord('isolation', isolation, isolations)
+  refuseOnDeno(address)
   const running = new Running(address, timeoutMs)
   const store = await openStore(address)
   const fd = await FederatedDatabase.open({ alias: 'main', store, changeLog, isolation }).catch(
@@ -41,4 +42,10 @@ export async function openDatabase(address: string, options: OpenOptions): Promi
 function checkWord(option: string, value: string | undefined, words: readonly string[]): void {
   if (value === undefined || words.includes(value)) return
   throw new TypeError(`${option} is '${value}': it is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`)
+}
+
+/** Deno ends the process when the file locks are loaded, since their native code needs what Deno lacks. */
+function refuseOnDeno(address: string): void {
+  if (!address.startsWith('lmdb:') || !('Deno' in globalThis)) return
+  throw new Error(`Deno cannot open the LMDB directory of ${address}: use Node or Bun, or connect to a server.`)
 }
