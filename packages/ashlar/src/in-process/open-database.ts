@@ -1,6 +1,6 @@
 /** Opens a store, and makes the typed interface of it. Loads the engine. */
 import { type Database, databaseOf, type TransactionOptions } from '@ashlar/client'
-import { FederatedDatabase, isolations, openStore } from '@ashlar/engine'
+import { FederatedDatabase, isolations, openStore, withoutCredentials } from '@ashlar/engine'
 import { EngineClient } from './engine-client.ts'
 import { JsonReader } from './json-reader.ts'
 import type { OpenOptions } from './open-options.ts'
@@ -19,7 +19,7 @@ export async function openDatabase(address: string, options: OpenOptions): Promi
   checkWord('changeLog', changeLog, ['on', 'off', 'auto'])
   checkWord('isolation', isolation, isolations)
   refuseOnDeno(address)
-  const running = new Running(address, timeoutMs)
+  const running = new Running(withoutCredentials(address), timeoutMs)
   const store = await openStore(address)
   const fd = await FederatedDatabase.open({ alias: 'main', store, changeLog, isolation }).catch(
     async (error: unknown) => {
