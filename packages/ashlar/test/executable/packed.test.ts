@@ -108,7 +108,7 @@ it('has a program, a database in process and a client, whose types need nothing 
 
   const program = join(folder, 'node_modules/ashlar/bin/ashlar.cjs')
   const { url, child, ended } = start(['serve', '--port', '0'], {}, folder, program)
-  writeFileSync(join(folder, 'schema.do'), 'CREATE CLASS Person {name: String}')
+  writeFileSync(join(folder, 'schema.do'), 'UPDATE SCHEMA { CREATE CLASS Person {name: String} }')
   const { stdout: types } = await run(process.execPath, [program, 'types', 'schema.do'], { cwd: folder })
   expect(types).toContain("import type { Id } from 'ashlar'")
   for (const [nth, node] of (await nodePrograms()).entries()) {
