@@ -111,6 +111,19 @@ it('every call of the typed interface', async () => {
   expect(refused).toEqual(['QueryError', 'QueryError', 'PreconditionFailed'])
 })
 
+it('results of many chunks', async () => {
+  const both = await openBoth()
+  const all = Array.from({ length: 5_000 }, (_, code) => ({ code, text: 'x'.repeat(code % 100) }))
+  const [, found] = await expectSame(both, [
+    (db) => db.createMany('Badge', all),
+    (db) => db.find('Badge', { orderBy: { code: 'desc' } }),
+    (db) => db.find('Badge', { select: { text: true } }),
+    (db) => rowsOf(db.client.queryStream('FROM Badge RETURN code, text')),
+    (db) => db.batch((b) => [b.find('Badge', { select: { code: true } })]),
+  ])
+  expect((found as { returned: unknown[] }).returned).toHaveLength(5_000)
+})
+
 it('refusals, with their places', async () => {
   const both = await openBoth()
   const ann = '3-3-1-1' as never

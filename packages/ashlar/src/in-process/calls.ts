@@ -8,6 +8,7 @@ import {
   type Dialect,
   entityTagOf,
   mapAwaitable,
+  openTimeSlice,
   type QueryReply,
   type RowChunk,
   type RowChunks,
@@ -18,11 +19,36 @@ import type { JsonReader } from './json-reader.ts'
 
 type Signal = CancelSignal | undefined
 
-/** Returns all rows as one JSON array. */
-export function runQuery(database: Database, body: QueryBody, signal: Signal): Awaitable<Buffer> {
+/** Returns all rows. Those of a long result are read as they are found, and other work goes on meanwhile. */
+export function runQuery<Row>(
+  database: Database,
+  body: QueryBody,
+  reader: JsonReader,
+  signal: Signal,
+): Awaitable<Row[]> {
   return mapAwaitable(begin(database, body, signal), ({ chunks }) => {
-    return chunks.atHand === undefined ? allRows(chunks) : completeReply(chunks.atHand, 'json')
+    return chunks.atHand === undefined ? allRows<Row>(chunks, reader) : rowsIn<Row>(chunks.atHand, reader)
   })
+}
+
+async function allRows<Row>(chunks: RowChunks, reader: JsonReader): Promise<Row[]> {
+  const slice = openTimeSlice()
+  const rows: Row[] = []
+  for await (const chunk of chunks) {
+    for (const row of rowsIn<Row>([chunk], reader)) rows.push(row)
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  return rows
+}
+
+function rowsIn<Row>(chunks: readonly RowChunk[], reader: JsonReader): Row[] {
+  return reader.read(
+    completeReply(
+      chunks.filter(({ bytes }) => bytes.length > 0),
+      'json',
+    ),
+  )
 }
 
 /** Yields the rows of a query; the next ones are computed while these are used, up to a limit. */
@@ -33,19 +59,12 @@ export async function* streamRows<Row>(
   signal: Signal,
 ): AsyncGenerator<Row, void> {
   const { chunks } = await begin(database, body, signal)
-  for await (const chunk of chunks)
-    if (chunk.bytes.length > 0) yield* reader.read<Row[]>(completeReply([chunk], 'json'))
+  for await (const chunk of chunks) yield* rowsIn<Row>([chunk], reader)
 }
 
 function begin(database: Database, body: QueryBody, signal: Signal): Awaitable<QueryReply> {
   const { query: text, parameters, dialect, isolation } = body
   return database.query({ text, parameters, dialect: dialectOf(dialect), isolation, indexUri, signal })
-}
-
-async function allRows(chunks: RowChunks): Promise<Buffer> {
-  const all: RowChunk[] = []
-  for await (const chunk of chunks) if (chunk.bytes.length > 0) all.push(chunk)
-  return completeReply(all, 'json')
 }
 
 export function dialectOf(name: string | undefined): Dialect | undefined {

@@ -138,15 +138,19 @@ export class EngineClient implements InProcessClient {
     })
   }
 
-  async query<Row = Record<string, unknown>>(
+  query<Row = Record<string, unknown>>(
     text: string,
     parameters?: QueryParameters,
     options: QueryOptions = {},
   ): Promise<Row[]> {
-    const json = await this.running.run({ operation: 'POST /v1/query', hasBody: true }, options, async (signal) => {
-      return runQuery(this.fd, await jsonBody(queryBody(text, parameters, options), queryForm), signal)
+    return this.running.run({ operation: 'POST /v1/query', hasBody: true }, options, async (signal) => {
+      return runQuery<Row>(
+        this.fd,
+        await jsonBody(queryBody(text, parameters, options), queryForm),
+        this.reader,
+        signal,
+      )
     })
-    return this.reader.read(json)
   }
 
   /** Rows are read as they are asked for. Leaving the loop ends the query. */

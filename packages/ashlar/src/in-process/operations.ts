@@ -66,7 +66,7 @@ class OperationsRun {
     const oid = /^\/v1\/object\/([^/?]+)$/.exec(uri)?.[1]
     switch (`${method.toUpperCase()} ${oid === undefined ? uri : '/v1/object/:oid'}`) {
       case 'POST /v1/query':
-        return { responseCode: '200', result: this.reader.read(await runQuery(database, body as QueryBody, signal)) }
+        return { responseCode: '200', result: await runQuery(database, body as QueryBody, this.reader, signal) }
       case 'POST /v1/object': {
         if (Array.isArray(body)) return { responseCode: '201', result: await createAll(database, body, signal) }
         const result = await create(database, body as CreateObjectBody, signal)

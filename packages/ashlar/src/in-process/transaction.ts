@@ -111,7 +111,7 @@ class TransactionConnection implements Omit<Connection, 'followQuery' | 'followC
   query<Row>(text: string, parameters?: QueryParameters, options?: CallOptions): Promise<Row[]> {
     return this.run(options, true, async (database) => {
       const body = { query: text, ...(parameters !== undefined && { parameters }) }
-      return this.reader.read<Row[]>(await runQuery(database, await jsonBody(body, { isQuery: true }), this.signal))
+      return runQuery<Row>(database, await jsonBody(body, { isQuery: true }), this.reader, this.signal)
     })
   }
 
