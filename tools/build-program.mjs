@@ -17,6 +17,8 @@ const lmdb = createRequire(import.meta.url).resolve('lmdb')
 const starters = {
   'ashlar.cjs': "#!/usr/bin/env node\nrequire('./load.cjs').load('program')\n",
   'worker.cjs': "require('./load.cjs').load('server').serveAsWorker()\n",
+  'statement-thread.cjs': "require('./load.cjs').load('server').serveStatements()\n",
+  'query-thread.cjs': "require('./load.cjs').load('engine').serveStatementThread()\n",
 }
 
 /** Not inlined, but found as any package is: what has native code, reads files of its own, or is used late, rarely or never. */
@@ -27,14 +29,15 @@ const installedWithServer = /^(@node-rs\/argon2|@zxcvbn-ts\/language-common)$/
 
 /**
  * What modules expect of Node, in CommonJS: code that is compiled in advance has no other form. The package of the command line does not name what engine and
- * server depend on; these are found by their package.json, which is there before they are compiled.
+ * server depend on; these are found by their package.json, which is there before they are compiled. The package `ashlar` names it itself.
+ * @param {boolean} isWhole whether it is the package `ashlar`, which holds engine and server
  */
-const banner = `
+const bannerOf = (isWhole) => `
 const ownUrl = require('node:url').pathToFileURL(__filename).href
 const resolveUrl = (name) => require('node:url').pathToFileURL(require.resolve(name)).href
-const urlOfEngine = () => resolveUrl('@ashlar/engine/package.json')
+const urlOfEngine = () => ${isWhole ? 'ownUrl' : "resolveUrl('@ashlar/engine/package.json')"}
 const resolveOfEngine = (name) => require('node:module').createRequire(urlOfEngine()).resolve(name)
-const requireFromServer = () => require('node:module').createRequire(resolveUrl('@ashlar/server/package.json'))
+const requireFromServer = () => require('node:module').createRequire(${isWhole ? 'ownUrl' : "resolveUrl('@ashlar/server/package.json')"})
 const urlOfServer = (name) => require('node:url').pathToFileURL(requireFromServer().resolve(name)).href`
 
 /** @type {import('esbuild').BuildOptions} */
@@ -48,7 +51,6 @@ const common = {
   target: 'node20',
   supported: { 'dynamic-import': false },
   define: { 'import.meta.url': 'ownUrl', 'import.meta.resolve': 'urlOfServer' },
-  banner: { js: banner },
   external: installed,
   // Function names are kept, and there are source maps beside, for `node --enable-source-maps`.
   sourcemap: 'linked',
@@ -67,33 +69,8 @@ export async function buildProgram(root, folder = join(root, 'packages/cli/dist/
   // Made beside it, since code must never be taken for that of another source.
   const made = `${folder}.${process.pid}`
   rmSync(made, { recursive: true, force: true })
-  mkdirSync(made, { recursive: true })
-  const inputs = await Promise.all([
-    inline(root, join(made, 'program.cjs'), 'packages/cli/src/main.ts', [ofEngine, ofOtherFiles]),
-    inline(root, join(made, 'server.cjs'), serverEntry, [ofEngine], withGlobals),
-    inline(
-      root,
-      join(made, 'client.cjs'),
-      'packages/cli/src/declaration/client-commands.ts',
-      [ofEngine, ofOtherFiles],
-      withGlobals,
-    ),
-    inline(root, join(made, 'parquet-thread.cjs'), 'packages/cli/src/import/parquet-thread.ts', [], withGlobals),
-    inline(
-      root,
-      join(made, 'statement-thread.cjs'),
-      'packages/server/src/statement-thread.ts',
-      [ofEngine],
-      withGlobals,
-    ),
-  ])
-  const demo = join(root, 'packages/cli/demo')
-  cpSync(demo, join(made, 'demo'), { recursive: true })
-  const demoNotice = readFileSync(join(demo, 'NOTICE.txt'), 'utf8')
-  writeFileSync(join(made, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
-  copyFileSync(new URL('program/load.cjs', import.meta.url), join(made, 'load.cjs'))
-  for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
-  for (const name of ['program', 'server', 'client']) {
+  await makeProgram(root, made, false)
+  for (const name of ['program', 'server', 'engine', 'client']) {
     const script = compile(join(made, `${name}.cjs`), undefined, join(folder, `${name}.cjs`))
     writeFileSync(join(made, codeFile(name)), script.createCachedData())
   }
@@ -102,18 +79,71 @@ export async function buildProgram(root, folder = join(root, 'packages/cli/dist/
   await keepCodeOfStart(folder)
 }
 
-/** Of the server and of the commands on stores: all that loads the engine. */
+/**
+ * @param {string} root
+ * @param {string} folder is created
+ * @param {boolean} isWhole see `bannerOf`
+ */
+export async function makeProgram(root, folder, isWhole) {
+  mkdirSync(folder, { recursive: true })
+  /** @type {(name: string, entry: Entry, plugins: import('esbuild').Plugin[], options?: import('esbuild').BuildOptions) => Promise<string[]>} */
+  const make = (name, entry, plugins, options) => {
+    return inline(root, join(folder, `${name}.cjs`), entry, plugins, {
+      banner: { js: bannerOf(isWhole) },
+      // A smaller text takes less memory and time at each start, and nobody steps through an installed package.
+      ...(isWhole && { sourcemap: false, minify: true }),
+      ...options,
+    })
+  }
+  const inputs = await Promise.all([
+    make('program', 'packages/cli/src/main.ts', [ofOtherFiles]),
+    make('server', serverEntry, [engineBeside], withGlobals),
+    make('engine', engineEntry, [ofEngine], withGlobals),
+    make('client', 'packages/cli/src/declaration/client-commands.ts', [ofOtherFiles], withGlobals),
+    make('parquet-thread', 'packages/cli/src/import/parquet-thread.ts', [], withGlobals),
+    ...(isWhole ? [make('open', openEntry, [engineBeside, clientBeside]), make('api', apiEntry, [openBeside])] : []),
+  ])
+  const demo = join(root, 'packages/cli/demo')
+  cpSync(demo, join(folder, 'demo'), { recursive: true })
+  const demoNotice = readFileSync(join(demo, 'NOTICE.txt'), 'utf8')
+  writeFileSync(join(folder, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
+  copyFileSync(new URL('program/load.cjs', import.meta.url), join(folder, 'load.cjs'))
+  for (const [name, text] of Object.entries(starters)) writeFileSync(join(folder, name), text, { mode: 0o755 })
+}
+
+/** @typedef {string | Omit<import('esbuild').StdinOptions, 'resolveDir'>} Entry */
+
+/** Of the server and of the commands on stores: all that loads the engine, but the engine. */
 const serverEntry = {
   contents:
     "export * from './packages/cli/src/serve/serve-here.ts'\nexport * from './packages/cli/src/security/on-machine.ts'\n" +
-    "export * from './packages/cli/src/stores/archive/copy-archive.ts'\nexport * from '@ashlar/engine'",
+    "export * from './packages/cli/src/stores/archive/copy-archive.ts'\nexport { serveStatements } from './packages/server/src/serve-statements.ts'",
   sourcefile: 'server.js',
+}
+
+/** All that others import of the engine: it is loaded once, and shared by the server, its threads, and databases in process. */
+const engineEntry = {
+  contents:
+    "export * from '@ashlar/engine'\nexport * from '@ashlar/engine/limits'\nexport * from '@ashlar/engine/store-address'",
+  sourcefile: 'engine.js',
+}
+
+/** A database in process. */
+const openEntry = {
+  contents: "export * from './packages/ashlar/src/in-process/open-database.ts'",
+  sourcefile: 'open.js',
+}
+
+/** What is imported from the package `ashlar`, and what `open.cjs` takes of the client. */
+const apiEntry = {
+  contents: "export * from './packages/ashlar/src/index.ts'\nexport * from '@ashlar/client/in-process'",
+  sourcefile: 'api.js',
 }
 
 /**
  * @param {string} root
  * @param {string} outfile
- * @param {string | Omit<import('esbuild').StdinOptions, 'resolveDir'>} entry
+ * @param {Entry} entry
  * @param {import('esbuild').Plugin[]} plugins
  * @param {import('esbuild').BuildOptions} [options]
  * @returns {Promise<string[]>} the files that it is made of
@@ -126,19 +156,21 @@ async function inline(root, outfile, entry, plugins, options) {
     ...of,
     absWorkingDir: root,
     alias: {
+      '@ashlar/client/in-process': join(root, 'packages/client/src/in-process.ts'),
       '@ashlar/client': join(root, 'packages/client/src/index.ts'),
       '@ashlar/engine/limits': join(root, 'packages/engine/src/limits.ts'),
       '@ashlar/engine/properties': join(root, 'packages/engine/src/schema/properties/index.ts'),
       '@ashlar/engine/store-address': join(root, 'packages/engine/src/storage/store-address.ts'),
       '@ashlar/engine': join(root, 'packages/engine/src/index.ts'),
       '@ashlar/server/config-file': join(root, 'packages/server/src/config/config-file.ts'),
+      '@ashlar/server/in-process': join(root, 'packages/server/src/exports/in-process.ts'),
       '@ashlar/server/security': join(root, 'packages/server/src/exports/security.ts'),
       '@ashlar/server/shared': join(root, 'packages/server/src/exports/shared.ts'),
       '@ashlar/server/workers': join(root, 'packages/server/src/exports/workers.ts'),
       '@ashlar/server': join(root, 'packages/server/src/index.ts'),
     },
     outfile,
-    plugins: [late, ofPackages, ...plugins],
+    plugins: [late, ofPackages, ofThreads, ...plugins],
     metafile: true,
   })
   // One other character makes V8 keep the whole text in twice the memory. What is left of them stands in comments and regular expressions.
@@ -167,12 +199,22 @@ const ofEngine = {
       contents: readFileSync(path, 'utf8').replaceAll('__filename', "resolveOfEngine('lmdb')"),
     }))
     onResolve({ filter: /^msgpackr$/ }, ({ path }) => ({ path, namespace: 'unused' }))
-    onLoad({ filter: /[\\/](engine[\\/]src[\\/]threads[\\/]program|server[\\/]src[\\/]thread-program)\.ts$/ }, () => ({
-      contents: "export const threadProgram = new URL('statement-thread.cjs', ownUrl)",
-    }))
     onLoad({ filter: /[\\/]engine[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({
       loader: 'ts',
       contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', 'urlOfEngine()'),
+    }))
+  },
+}
+
+/** @type {import('esbuild').Plugin} */
+const ofThreads = {
+  name: 'of-threads',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]engine[\\/]src[\\/]threads[\\/]program\.ts$/ }, () => ({
+      contents: "export const threadProgram = new URL('query-thread.cjs', ownUrl)",
+    }))
+    onLoad({ filter: /[\\/]server[\\/]src[\\/]thread-program\.ts$/ }, () => ({
+      contents: "export const threadProgram = new URL('statement-thread.cjs', ownUrl)",
     }))
   },
 }
@@ -218,7 +260,7 @@ function changed(path, piece, other) {
 }
 
 /** Loaded when something of them is asked for: most servers have no TLS. What is asserted and holds asks for nothing. */
-const lateBuiltIns = ['assert', 'https', 'http2', 'tls', 'worker_threads']
+const lateBuiltIns = ['assert', 'child_process', 'https', 'http2', 'net', 'tls', 'worker_threads', 'zlib']
 
 /**
  * What modules require as they are loaded, and few servers use. Of the packages, semver is asked about plugins that tell for which versions of the
@@ -254,19 +296,37 @@ function requireFrom(folder) {
 }
 
 /**
- * What the command line loads when it needs it are the other files: the server, or the commands that talk to one.
- * @type {import('esbuild').Plugin}
+ * What the command line loads when it needs it are the other files: the engine, the server, or the commands that talk to one.
  */
-const ofOtherFiles = {
-  name: 'of-other-files',
-  setup({ onResolve }) {
-    onResolve({ filter: /^(@ashlar\/engine|\.\/(serve-here|on-machine|archive\/copy-archive)\.ts)$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: './server.cjs', external: true } : undefined,
-    )
-    onResolve({ filter: /\/client-commands\.ts$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: './client.cjs', external: true } : undefined,
-    )
-  },
+const ofOtherFiles = beside('of-other-files', 'dynamic-import', [
+  [/^@ashlar\/engine$/, 'engine'],
+  [/^\.\/(serve-here|on-machine|archive\/copy-archive)\.ts$/, 'server'],
+  [/\/client-commands\.ts$/, 'client'],
+])
+const engineBeside = beside('engine-beside', 'any', [[/^@ashlar\/engine(\/limits|\/store-address)?$/, 'engine']])
+const clientBeside = beside('client-beside', 'any', [[/^@ashlar\/client(\/in-process)?$/, 'api']])
+const openBeside = beside('open-beside', 'dynamic-import', [[/\/in-process\/open-database\.ts$/, 'open']])
+
+/**
+ * Modules that are other files of the program.
+ * @param {string} name
+ * @param {'any' | 'dynamic-import'} wanted kind of import
+ * @param {readonly (readonly [RegExp, string])[]} files
+ * @returns {import('esbuild').Plugin}
+ */
+function beside(name, wanted, files) {
+  return {
+    name,
+    setup({ onResolve }) {
+      for (const [filter, file] of files) {
+        onResolve({ filter }, ({ kind }) =>
+          kind !== 'entry-point' && (wanted === 'any' || kind === wanted)
+            ? { path: `./${file}.cjs`, external: true }
+            : undefined,
+        )
+      }
+    },
+  }
 }
 
 /**

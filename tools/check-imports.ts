@@ -24,6 +24,7 @@ const files = '*.ts'
 /** What of a package.json is checked. */
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
 }
 
 const engineLayers: Layers = [
@@ -63,7 +64,7 @@ const serverLayers: Layers = [
   { name: 'peers', modules: ['peers'] },
   { name: 'dispatch', modules: ['dispatch'] },
   { name: 'operations', modules: ['operations'] },
-  { name: 'description', modules: ['openapi', 'statement-thread.ts'] },
+  { name: 'description', modules: ['openapi', 'serve-statements.ts', 'statement-thread.ts'], isRoom: true },
   { name: 'HTTP', modules: ['http'] },
   { name: 'server', modules: ['start-server.ts'] },
   { name: 'workers', modules: ['workers'] },
@@ -85,7 +86,19 @@ const cliLayers: Layers = [
   { name: 'entry', modules: ['main.ts'] },
 ]
 
-const layersOf: Readonly<Record<string, Layers>> = { engine: engineLayers, server: serverLayers, cli: cliLayers }
+const ashlarLayers: Layers = [
+  { name: 'types', modules: ['in-process-client.ts'] },
+  { name: 'engine in process', modules: ['in-process'] },
+  { name: 'interface', modules: ['open.ts', 'client.ts'] },
+  { name: 'entry', modules: ['index.ts'] },
+]
+
+const layersOf: Readonly<Record<string, Layers>> = {
+  engine: engineLayers,
+  server: serverLayers,
+  cli: cliLayers,
+  ashlar: ashlarLayers,
+}
 
 const storeLayers: Layers = [
   { name: 'interface', modules: [files] },
@@ -151,7 +164,11 @@ const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   client: [],
   server: ['engine'],
   cli: ['client', 'engine', 'server'],
+  ashlar: ['client', 'engine', 'server'],
 }
+
+/** The package in which all others are inlined. */
+const inlining = 'ashlar'
 
 /** Pure modules: what they do is done when they return, so that a schema or a key can be made anywhere. */
 const synchronous = [
@@ -226,8 +243,10 @@ function packageRule(name: string, file: string, specifier: string, manifest?: M
   if (other !== undefined && !below.includes(other)) return `${name} may not import ${other}`
   if (name === 'client' && other === undefined) return `client has no dependencies, not even ${specifier}`
   const needed = /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier
-  if (manifest !== undefined && !specifier.startsWith('node:') && manifest.dependencies?.[needed] === undefined)
-    return `${needed} is not among the dependencies in packages/${name}/package.json`
+  // What is inlined is not installed beside it.
+  const declared = name === inlining ? manifest?.devDependencies : manifest?.dependencies
+  if (manifest !== undefined && !specifier.startsWith('node:') && declared?.[needed] === undefined)
+    return `${needed} is not among the ${name === inlining ? 'devDependencies' : 'dependencies'} in packages/${name}/package.json`
   return undefined
 }
 

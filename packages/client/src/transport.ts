@@ -250,7 +250,8 @@ function checkedUrl(baseUrl: string): string {
   return baseUrl.replace(/\/$/, '')
 }
 
-function checkTimeout(timeoutMs: number | undefined): void {
+/** Throws RangeError. */
+export function checkTimeout(timeoutMs: number | undefined): void {
   if (timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= timeoutMsMax)) return
   throw new RangeError(`timeoutMs is ${timeoutMs}: it must be above 0 and at most ${timeoutMsMax}.`)
 }

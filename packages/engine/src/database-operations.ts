@@ -21,6 +21,7 @@ import { checkCondition, type TagCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
 import { deleteObject, tryDeletion } from './objects/delete.ts'
 import type { DeletionReport } from './objects/deletion-report.ts'
+import { readPlainValues } from './objects/plain-values.ts'
 import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
@@ -285,6 +286,13 @@ export class DatabaseOperations {
     if (condition === undefined || !this.isStep) return this.scope.readAt(read, parsed, watch)
     const checked = this.scope.change((unit) => checkCondition(unit, parsed, condition, 'read'))
     return checked.then(() => this.scope.readAt(read, parsed, watch))
+  }
+
+  /** See `readPlainValues`; also undefined if the text is no OID. */
+  readPlainValues(oid: string, className: string, to: Record<string, unknown>): Awaitable<object | undefined> {
+    const parsed = parseOid(oid)
+    if (parsed === undefined) return undefined
+    return this.scope.readAt((snapshot, catalog) => readPlainValues(snapshot, catalog, parsed, className, to), parsed)
   }
 
   /** Throws PreconditionFailed if a condition does not hold. `client`: as for `createObject`. */

@@ -1,13 +1,4 @@
-/** The program of a statement thread of the server; operations other than queries are loaded on first use. */
-import { serveStatementThread } from '@ashlar/engine'
-import { replyOfForm } from './dispatch/query-reply.ts'
+/** The program of a statement thread of the server. */
+import { serveStatements } from './serve-statements.ts'
 
-serveStatementThread(
-  {
-    async operation(data, context) {
-      const { runOperationInThread } = await import('./operations/operation-in-thread.ts')
-      return runOperationInThread(data, context)
-    },
-  },
-  replyOfForm,
-)
+serveStatements()

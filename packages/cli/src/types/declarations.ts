@@ -1,5 +1,6 @@
 /** Writes the classes of a schema as TypeScript declarations for the typed interface of `@ashlar/client`. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
+import { packageName } from '@ashlar/server/shared'
 import type { ListedClass } from '../schema/schema-state.ts'
 
 /** How the client is configured that reads the values. */
@@ -9,6 +10,9 @@ export interface DeclarationOptions {
   /** Integers of 64 bits are `number | bigint`. */
   readonly bigint?: boolean
 }
+
+/** The package of the typed interface: the one that the program comes with, if it has it. */
+const packageOfTypes = packageName === 'ashlar' ? packageName : '@ashlar/client'
 
 /** The same classes and options give the same text, whatever their order. Tabs and unions without blanks keep that of a large schema small. */
 export function declarationsOf(all: readonly ListedClass[], options: DeclarationOptions = {}): string {
@@ -22,7 +26,7 @@ export function declarationsOf(all: readonly ListedClass[], options: Declaration
   const imports = writer.imports()
   return [
     '/** Written by `ashlar types`. Do not edit: run it again after changes of the schema. */',
-    ...(imports.length === 0 ? [] : [`import type { ${imports.join(', ')} } from '@ashlar/client'`]),
+    ...(imports.length === 0 ? [] : [`import type { ${imports.join(', ')} } from '${packageOfTypes}'`]),
     '',
     ['export interface Schema {', ...entries, '}'].join('\n'),
     ...interfaces.map((text) => `\n${text}`),

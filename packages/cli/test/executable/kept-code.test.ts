@@ -18,16 +18,16 @@ function compiled(name: string, isTaken: boolean): { readonly isRefused: boolean
   return JSON.parse(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' }))
 }
 
-test.each(['program', 'server', 'client'])('V8 takes the code of %s', (name) => {
+test.each(['program', 'server', 'engine', 'client'])('V8 takes the code of %s', (name) => {
   expect(compiled(name, true).isRefused).toBe(false)
 })
 
 test.runIf(process.platform !== 'win32')(
   'the code of a start has the functions that ran, which V8 compiles late',
   () => {
-    for (const name of ['program', 'server']) {
+    for (const name of ['program', 'server', 'engine']) {
       const { size } = statSync(join(dirname(inject('server')), codeOf(name)))
-      expect(size, name).toBeGreaterThan(1.5 * compiled(name, false).bytes)
+      expect(size, name).toBeGreaterThan(1.2 * compiled(name, false).bytes)
     }
   },
 )

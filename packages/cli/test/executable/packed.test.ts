@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { nodePrograms } from '../../../../tools/other-nodes.ts'
 import { start, temporaryDirectory } from '../../../server/test/executable/process.ts'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
@@ -83,8 +84,8 @@ import { FederatedDatabase, openStore } from '@ashlar/engine'
 import { startServer } from '@ashlar/server'
 
 const client = new AshlarClient({ baseUrl: process.argv[2] ?? '' })
-await client.defineClasses([{ className: 'Packed', isReferenceable: true, attributes: [{ attributeName: 'n', logicalType: 'integer' }] }])
-const { __identifier__: oid } = await client.createObject('Packed', { n: 7 })
+await client.query('UPDATE SCHEMA { CREATE CLASS Packed' + process.pid + ' {n: Integer} }')
+const { __identifier__: oid } = await client.createObject('Packed' + process.pid, { n: 7 })
 const { n } = await client.readObject(oid)
 const fd = await FederatedDatabase.open({ alias: 'own', store: await openStore('memory:') })
 await fd.close()
@@ -103,8 +104,10 @@ it('serve, are used by a program and its compiler, and hold nothing of the build
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
   const compiling = run(process.execPath, [compiler, '--build'], { cwd: folder })
   expect(await compiling.catch(({ stdout }: { readonly stdout: string }) => stdout)).toMatchObject({ stdout: '' })
-  const { stdout } = await run(process.execPath, ['consumer.mjs', await url], { cwd: folder })
-  expect(JSON.parse(stdout)).toEqual([7, 'function'])
+  for (const node of await nodePrograms()) {
+    const { stdout } = await run(node, ['consumer.mjs', await url], { cwd: folder })
+    expect([node, JSON.parse(stdout)]).toEqual([node, [7, 'function']])
+  }
   const shown = await run(process.execPath, ['engine.mjs'], { cwd: folder })
   expect(JSON.parse(shown.stdout)).toEqual({ __class__: 'Model', __identifier__: '3-3-1-1', name: 'Tipo' })
   child.kill('SIGTERM')

@@ -12,8 +12,12 @@ import type {
   TransactionResult,
 } from '../wire.ts'
 
+type FoundObject = object | undefined
+
 /** Methods of `AshlarClient`, which documents them. Rows belong to the caller, which changes them. */
 export interface Connection {
+  /** Returns what `get` does without `select`, if that takes no query; otherwise undefined, and a query finds it or says what is wrong. */
+  readonly findObject?: (className: string, id: string, options: CallOptions) => FoundObject | Promise<FoundObject>
   query<Row>(text: string, parameters?: QueryParameters, options?: CallOptions): Promise<Row[]>
   followQuery<Row>(text: string, parameters?: QueryParameters, options?: CallOptions): AsyncGenerator<LiveEvent<Row>>
   followChanges(options?: ChangesOptions, onPosition?: (position: string) => void): AsyncGenerator<ChangeRecord>

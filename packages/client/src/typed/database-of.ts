@@ -29,9 +29,14 @@ type Handle = (step: Step, options?: CallOptions) => unknown
 /** Returns the typed interface over a client, for example an `AshlarClient` with all of its methods. */
 export function databaseOf<S, C extends Connection>(connection: C): Database<S, C> {
   const run: Handle = (step, options) => runStep(connection, step, options)
+  const alone = operationsWith(run)
   const operations = {
-    ...operationsWith(run),
+    ...alone,
     client: connection,
+    ...(connection.findObject !== undefined && {
+      get: (className: string, id: unknown, options?: FindOptions) =>
+        get(connection, alone.get, className, id, options),
+    }),
     find: (className: string, options?: FindOptions) => find(connection, className, options),
     pages: (className: string, options: FindOptions) => pages(connection, className, options),
     watch: (className: string, options?: FindOptions) => watch(connection, className, options),
@@ -50,7 +55,7 @@ export function databaseOf<S, C extends Connection>(connection: C): Database<S, 
 }
 
 /** The calls that are one step each. `handle`: runs a step, or collects it for a batch. */
-function operationsWith(handle: Handle): object {
+function operationsWith(handle: Handle) {
   const query = (className: string, finding: FindOptions, read: (rows: Values[]) => unknown): unknown => {
     const { take, signal, timeoutMs } = finding
     return handle(
@@ -89,6 +94,22 @@ function operationsWith(handle: Handle): object {
     unlink: changeLinks('remove'),
     new: (className: string, values: Values) => new NewObject(className, values),
   }
+}
+
+/** `query`: the general way. */
+async function get(
+  connection: Connection,
+  query: (className: string, id: unknown, options?: FindOptions) => unknown,
+  className: string,
+  id: unknown,
+  options: FindOptions = {},
+): Promise<unknown> {
+  if (options.select === undefined && typeof id === 'string') {
+    const found = connection.findObject?.(className, id, options)
+    const object = found instanceof Promise ? await found : found
+    if (object !== undefined) return object
+  }
+  return query(className, id, options)
 }
 
 async function find(connection: Connection, className: string, finding: FindOptions = {}): Promise<Values[]> {
@@ -173,10 +194,10 @@ function rowsOf(rows: Values[], { select }: Finding): Values[] {
   return rows.map(({ __class__: $class, __identifier__: $id, ...attributes }) => ({ $id, $class, ...attributes }))
 }
 
-const noReference = '0-0-0-0'
+export const noReference = '0-0-0-0'
 
 /** In place. */
-function nullReferences(value: unknown): void {
+export function nullReferences(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   const fields = value as Record<string, unknown>
   for (const name of Object.keys(fields)) {

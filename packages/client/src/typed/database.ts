@@ -55,7 +55,7 @@ type Result<W, R> = W extends 'step' ? BatchStep<R> : Promise<R>
 type Creation<W, Name extends string> = W extends 'step' ? BatchStep<Id<Name>> & Created<Name> : Promise<Id<Name>>
 
 /** What can be done alone (`W` is `now`), and as a part of a batch (`step`). */
-interface Operations<S, W extends 'now' | 'step'> {
+export interface Operations<S, W extends 'now' | 'step'> {
   /** Returns the objects of the class and its subclasses that fulfil `where`. */
   find<C extends ClassName<S>, const Sel = AllAttributes<S[C]>>(
     className: C,

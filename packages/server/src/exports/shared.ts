@@ -14,4 +14,4 @@ export {
 } from '../config/settings.ts'
 export { defaultServerLimits } from '../limits.ts'
 export { noTokenId, tokenIdOf } from '../security/secrets.ts'
-export { version } from '../version.ts'
+export { packageName, version } from '../version.ts'

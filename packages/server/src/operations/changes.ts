@@ -1,17 +1,12 @@
 /** The change feed (contract 2.4), as pages, as NDJSON lines that wait for changes, or as events. */
-import { AshlarError, type ChangeFollowing, type ChangesPage, type ChangesRequest } from '@ashlar/engine'
+import type { ChangeFollowing, ChangesPage } from '@ashlar/engine'
 import { changesPageMax } from '@ashlar/engine/limits'
 import type { FdOperation, FdRequest, OperationReply, ReplyEvent } from '../dispatch/operation.ts'
 import { changeWaitMsMax } from '../limits.ts'
 import type { Follower } from '../statements/change-followers.ts'
 import { ChangesPage as Reply } from '../wire/change-schemas.ts'
 import { Type } from '../wire/json-schema.ts'
-
-const defaultLimit = 100
-/** Default for NDJSON replies. */
-const defaultWaitMs = 20_000
-
-type ChangesOptions = Omit<ChangesRequest, 'signal'>
+import { type ChangesOptions, defaultLimit, defaultWaitMs, readChangesRequest, readWait } from './changes-request.ts'
 
 export const changeOperations: readonly FdOperation[] = [
   {
@@ -74,53 +69,12 @@ export const changeOperations: readonly FdOperation[] = [
       'LimitExceeded',
     ],
     run(_database, request) {
-      const options = readRequest(request)
+      const options = readChangesRequest(request)
       const waitMs = readWait(request)
       return request.replyType === 'events' ? follow(options, request) : answer(options, waitMs, request)
     },
   },
 ]
-
-function readRequest({ query, headers, replyType, caller, fd }: FdRequest): ChangesOptions {
-  const last = replyType === 'events' ? headers['last-event-id'] : undefined
-  const since = last === undefined ? (textParam(query, 'since') ?? 'first') : String(last)
-  const include = textParam(query, 'include') ?? 'values'
-  if (include !== 'values' && include !== 'keys') {
-    throw new AshlarError('MalformedValue', 'The parameter include must be specified once, as values or keys.')
-  }
-  const limit = query.limit === undefined ? defaultLimit : Number(query.limit)
-  if (!Number.isInteger(limit) || limit < 1 || limit > changesPageMax) {
-    throw new AshlarError('MalformedValue', `The parameter limit must be an integer from 1 to ${changesPageMax}.`)
-  }
-  const user = caller.userOn(fd.alias)
-  const attributes = textParam(query, 'attributes')?.split(',')
-  return {
-    since,
-    className: textParam(query, 'class'),
-    attributes,
-    where: textParam(query, 'where'),
-    include,
-    limit,
-    user,
-  }
-}
-
-function textParam(query: FdRequest['query'], name: string): string | undefined {
-  const value = query[name]
-  if (value === undefined || (typeof value === 'string' && value !== '')) return value
-  throw new AshlarError('MalformedValue', `The parameter ${name} must be specified once, and not be empty.`)
-}
-
-/** Returns milliseconds. Throws MalformedValue. */
-function readWait({ query, replyType }: FdRequest): number {
-  if (query.wait === undefined) return replyType === 'ndjson' ? defaultWaitMs : 0
-  const seconds = typeof query.wait === 'string' && query.wait !== '' ? Number(query.wait) : Number.NaN
-  if (seconds >= 0 && seconds * 1_000 <= changeWaitMsMax) return seconds * 1_000
-  throw new AshlarError(
-    'MalformedValue',
-    `The parameter wait is a number of seconds from 0 to ${changeWaitMsMax / 1_000}.`,
-  )
-}
 
 function followerOf({ service, client, caller, fd, signal }: FdRequest): Follower {
   return service.followers.begin({ sharer: client.sharer, alias: fd.alias, caller, signal })

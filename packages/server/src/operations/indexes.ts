@@ -5,6 +5,7 @@ import { type FdOperation, type OperationReply, param, wantsAsync } from '../dis
 import { onceOf } from '../dispatch/stored-reply.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { IndexCreated, IndexRecord, IndexRequest } from '../wire/wire-schemas.ts'
+import { indexUri } from './uris.ts'
 
 const { keyAttributes, ...otherFields } = IndexRequest.properties
 const otherSpelling = Type.Object(
@@ -13,10 +14,6 @@ const otherSpelling = Type.Object(
 )
 
 const nameParam = { name: 'Name of the index.' }
-
-export function indexUri(name: string): string {
-  return `/v1/index/${name}`
-}
 
 function recordOf({ name, ...record }: EngineIndexRecord): Static<typeof IndexRecord> {
   return { name, uri: indexUri(name), ...record }

@@ -13,6 +13,7 @@ import {
 } from '../wire/wire-schemas.ts'
 import { bulkParametersOf, bulkQueryParameters, refuseBulkParameters } from './bulk/bulk-parameters.ts'
 import { runBulk } from './bulk/run-bulk.ts'
+import { objectUri } from './uris.ts'
 
 const attributeErrors = [
   'MalformedRequest',
@@ -61,7 +62,7 @@ function isArray<T extends object>(body: T | readonly T[]): body is readonly T[]
 }
 
 function createdJson(oids: readonly Oid[]): Buffer {
-  const created = oids.map((oid) => `{"__identifier__":"${oid}","uri":"/v1/object/${oid}"}`)
+  const created = oids.map((oid) => `{"__identifier__":"${oid}","uri":"${objectUri(oid)}"}`)
   return Buffer.from(`[${created.join(',')}]`, 'latin1')
 }
 
@@ -106,7 +107,7 @@ export const objectOperations: readonly FdOperation[] = [
       const body = request.body as Static<typeof CreateObjectBody> | readonly Static<typeof CreateObjectBody>[]
       if (isArray(body)) return { body: createdJson(await database.createObjects(body, request)) }
       const oid = await database.createObject(body.class, body.attributes ?? {}, request)
-      const uri = `/v1/object/${oid}`
+      const uri = objectUri(oid)
       return { body: { __identifier__: oid, uri } satisfies Static<typeof ObjectCreated>, headers: { location: uri } }
     },
   },

@@ -16,8 +16,8 @@ import { quoteForMessage } from '../errors/problem.ts'
 import { slowQueryPlansMax } from '../limits.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { IsolationLevel, QueryBody } from '../wire/wire-schemas.ts'
-import { indexUri } from './indexes.ts'
 import { followQuery } from './live-query.ts'
+import { indexUri } from './uris.ts'
 
 type QueryFields = Static<typeof QueryBody>
 

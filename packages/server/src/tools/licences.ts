@@ -12,7 +12,7 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-const ashlarName = /^@ashlar\//
+const ashlarName = /^(?:@ashlar\/|ashlar )/
 
 /** Returns a line for each package, Ashlar first, then by name. Optional packages that are not installed are left out. */
 export async function licences(): Promise<string[]> {

@@ -1,0 +1,2 @@
+/** `ashlar/client`: the client alone, as in the package `@ashlar/client`. */
+export * from '@ashlar/client'

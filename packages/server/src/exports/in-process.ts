@@ -1,0 +1,12 @@
+/** What calls in the same process share with requests: errors, conditions, and the form of bodies and replies. Loads no HTTP server. */
+export { dialectNamed, dialectWords } from '../config/read-value.ts'
+export { conditionOf } from '../dispatch/entity-tags.ts'
+export { completeReply } from '../dispatch/row-framing.ts'
+export { type RequestedOperation, readOperations } from '../dispatch/transaction/read-operations.ts'
+export { substituteInBody, substituteInUri } from '../dispatch/transaction/substitute-ids.ts'
+export { isRepeatable, knownProblem, retryAfterSeconds, withoutPlaces } from '../errors/known-problem.ts'
+export { OperationFailure } from '../errors/request-errors.ts'
+export { jsonLimitsOf, parseJson } from '../json/parse-json.ts'
+export { defaultServerLimits, liveRestPerWork } from '../limits.ts'
+export { readChangesRequest, readWait } from '../operations/changes-request.ts'
+export { indexUri, objectUri } from '../operations/uris.ts'
