@@ -135,4 +135,5 @@ it('takes at most 10 kB in a web page, and nothing where it is not used', async 
   }
   expect(await bytesOf("export { connect } from './index.ts'")).toBeLessThan(10_000)
   expect(await bytesOf("export { LiveRows } from './index.ts'")).toBeLessThan(600)
+  expect(await bytesOf("export { connect, liveOf } from './index.ts'")).toBeLessThan(12_000)
 })

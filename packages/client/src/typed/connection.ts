@@ -1,7 +1,7 @@
 /** What the typed interface needs of a client. */
 import type { ChangeRecord } from '../change-types.ts'
 import type { LiveEvent } from '../live-query.ts'
-import type { CallOptions, ChangesOptions, MatchOptions, TransactionOptions } from '../options.ts'
+import type { CallOptions, ChangesOptions, FollowOptions, MatchOptions, TransactionOptions } from '../options.ts'
 import type {
   Attributes,
   CreateObjectBody,
@@ -15,7 +15,7 @@ import type {
 /** Methods of `AshlarClient`, which documents them. Rows belong to the caller, which changes them. */
 export interface Connection {
   query<Row>(text: string, parameters?: QueryParameters, options?: CallOptions): Promise<Row[]>
-  followQuery<Row>(text: string, parameters?: QueryParameters, options?: CallOptions): AsyncGenerator<LiveEvent<Row>>
+  followQuery<Row>(text: string, parameters?: QueryParameters, options?: FollowOptions): AsyncGenerator<LiveEvent<Row>>
   followChanges(options?: ChangesOptions, onPosition?: (position: string) => void): AsyncGenerator<ChangeRecord>
   createObject(className: string, attributes: Attributes, options?: CallOptions): Promise<ObjectCreated>
   createObjects(objects: readonly CreateObjectBody[], options?: CallOptions): Promise<readonly ObjectCreated[]>
