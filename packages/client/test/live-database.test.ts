@@ -1,4 +1,5 @@
 /** Stores of rows: shared, resumed after failures, and with the caller's changes shown until the server has made or refused them. */
+import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Id, liveOf, type RowsSnapshot } from '../src/index.ts'
 import { settledMsMax } from '../src/live/followed-rows.ts'
@@ -207,6 +208,55 @@ describe('a change', () => {
     expect(titles()).toEqual(['Z'])
   })
 
+  it('back to the former value is shown until it has arrived', async () => {
+    const { query, live, store, requests } = watching()
+    const points = () => store.get().rows[0]?.points
+    await query.begin(a)
+    void live.update('Work.Task', idOf(a), { points: 2 })
+    void live.update('Work.Task', idOf(a), { points: 1 })
+    await query.send(change({ ...a, title: 'X' }))
+    for (const request of requests) await request.succeed()
+    expect(points()).toBe(1)
+    await query.send(change({ ...a, title: 'X', points: 2 }))
+    expect(points()).toBe(1)
+    await query.send(change({ ...a, title: 'X', points: 1 }))
+    await query.send(change({ ...a, title: 'X', points: 3 }))
+    expect(points()).toBe(3)
+    for (const value of [2, 3]) void live.update('Work.Task', idOf(a), { points: value })
+    for (const request of requests.slice(2)) await request.succeed()
+    await query.send(change({ ...a, points: 2 }))
+    expect(points()).toBe(3)
+  })
+
+  it('of an object that has just been created is shown on top of that', async () => {
+    const { query, live, store, requests } = watching()
+    await query.begin(a)
+    const n = { $id: '3-3-1-3', title: 'N', points: 3 }
+    void live.create('Work.Task', { title: 'N', points: 3 }, { isFirst: true })
+    await requests[0]?.succeed({ __identifier__: n.$id })
+    void live.update('Work.Task', idOf(n), { points: 4 })
+    expect(store.get()).toMatchObject({ rows: [{ ...n, points: 4 }, a], pending: new Set([n.$id]) })
+    await requests[1]?.succeed()
+    expect(store.get().rows).toEqual([{ ...n, points: 4 }, a])
+    await query.send(enter({ ...n, points: 4 }))
+    expect(store.get().rows).toEqual([a, { ...n, points: 4 }])
+    void live.create('Work.Task', { title: 'M', points: 5 })
+    await requests[2]?.succeed({ __identifier__: '3-3-1-4' })
+    void live.delete('Work.Task', idOf({ $id: '3-3-1-4' }))
+    expect(store.get().rows).toEqual([a, { ...n, points: 4 }])
+  })
+
+  it('that is confirmed in the middle of a commit is shown until the commit is complete', async () => {
+    const { query, live, titles, requests } = watching()
+    await query.begin(a)
+    void live.create('Work.Task', { title: 'N', points: 3 })
+    await query.put(enter({ $id: '3-3-1-3', title: 'N', points: 3 }))
+    await requests[0]?.succeed({ __identifier__: '3-3-1-3' })
+    expect(titles()).toEqual(['A', 'N'])
+    await query.send()
+    expect(titles()).toEqual(['A', 'N'])
+  })
+
   it('of a new object is shown where all of its cells are known', async () => {
     const { db, queries, requests } = fakeDatabase()
     const live = liveOf(db)
@@ -250,6 +300,37 @@ describe('a change', () => {
     expect(store.get().rows[0]?.owner).toBeNull()
   })
 
+  it('of other objects changes nothing, and leaves nothing behind', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { query, live, store, requests } = watching()
+    await query.begin(a)
+    const snapshot = store.get()
+    void live.update('Work.Task', idOf(b), { title: 'X' })
+    void live.delete('Work.Task', idOf(b))
+    void live.create('Person', { name: 'Ann' })
+    for (const request of requests) await request.succeed({ __identifier__: '3-3-1-7' })
+    expect(store.get()).toBe(snapshot)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('that is made before the rows are loaded is shown until they have it', async () => {
+    const { query, live, store, requests } = watching()
+    void live.update('Work.Task', idOf(a), { title: 'X' })
+    await requests[0]?.succeed()
+    expect(store.get().rows).toEqual([])
+    const begin = { event: 'begin', isOrdered: false, isResumed: false } as const
+    await query.put(begin, { event: 'row', oid: a.$id, row: { ...a } })
+    void live.update('Work.Task', idOf(a), { points: 9 })
+    await requests[1]?.succeed()
+    await query.send()
+    expect(store.get().rows).toEqual([{ ...a, title: 'X', points: 9 }])
+    await query.send(change({ ...a, title: 'X' }))
+    expect(store.get().rows).toEqual([{ ...a, title: 'X', points: 9 }])
+    await query.send(change({ ...a, title: 'X', points: 9 }))
+    await query.send(change(a))
+    expect(store.get().rows).toEqual([a])
+  })
+
   it('that any other request makes is shown too', async () => {
     const { query, live, store } = watching()
     await query.begin(a, b)
@@ -282,4 +363,49 @@ describe('a change', () => {
     await settled()
     expect(vi.getTimerCount()).toBe(0)
   })
+})
+
+it('the changes of one user are shown from the moment they are made, whatever the order of replies and events', async () => {
+  const step = fc.constantFrom('change', 'reply', 'refuse', 'event', 'event of another', 'reconnect', 'resend late')
+  const holds = fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+    const { query, live, store, requests, end } = watching()
+    await query.begin(a, b)
+    let [server, sent, replies] = [0, 0, 0]
+    const values: number[] = [1]
+    /** What the caller may expect of its changes: those that have not been refused. */
+    const expected: number[] = [1]
+    const states: number[] = [1]
+    for (const one of [...steps, ...Array(30).fill('reply'), 'event']) {
+      if (one === 'change') {
+        const value = values.length + 1
+        values.push(value)
+        expected.push(value)
+        live.update('Work.Task', idOf(a), { points: value }).catch(() => undefined)
+      } else if ((one === 'reply' || one === 'refuse') && replies < requests.length) {
+        const request = requests[replies++]
+        const value = Number(request?.attributes.points)
+        if (one === 'refuse') {
+          expected.splice(expected.indexOf(value), 1)
+          await request?.refuse('no')
+        } else {
+          server = states.push(value) - 1
+          await request?.succeed()
+        }
+      } else if (one === 'event' && sent < server) {
+        sent = server
+        await query.send(change({ ...a, points: states[server] }))
+      } else if (one === 'event of another') await query.send(change({ ...b, points: values.length }))
+      else if (one === 'reconnect' || one === 'resend late') {
+        query.options.onLost?.(new Error('lost'))
+        if (one === 'reconnect') sent = server
+        await query.begin({ ...a, points: states[sent] }, b)
+      }
+      const row = store.get().rows.find(({ $id }) => $id === a.$id)
+      expect(row?.points).toBe(expected.at(-1))
+    }
+    expect(store.get().pending.size).toBe(0)
+    end()
+    await settled()
+  })
+  await fc.assert(holds, { numRuns: Math.ceil(200 * Number(process.env.ASHLAR_RUNS ?? 1)) })
 })

@@ -18,8 +18,6 @@ interface Entry {
   readonly change: ShownChange
   /** Objects whose rows have entered since the change: one of them may be the new object, of which the OID is not known yet. */
   readonly entered: Set<string>
-  /** Whether the object's row has been sent since the change. */
-  isSeen: boolean
   isOverdue: boolean
   timer: ReturnType<typeof setTimeout> | undefined
 }
@@ -36,6 +34,8 @@ export class FollowedRows {
   private former: ReadonlyMap<string, Values> = new Map()
   /** Objects of the events since the last position. */
   private touched = new Set<string>()
+  /** Whether the events since the last position are those of all rows. */
+  private isResent = false
   private isConnected = false
   private isLoaded = false
 
@@ -60,7 +60,7 @@ export class FollowedRows {
   }
 
   add(change: ShownChange): void {
-    this.entries.push({ change, entered: new Set(), isSeen: false, isOverdue: false, timer: undefined })
+    this.entries.push({ change, entered: new Set(), isOverdue: false, timer: undefined })
     this.show()
   }
 
@@ -74,11 +74,8 @@ export class FollowedRows {
   confirm(change: ShownChange): void {
     const entry = this.entries.find((one) => one.change === change)
     if (entry === undefined) return
-    if (change.kind === 'create') entry.isSeen = entry.entered.has(change.id)
-    const isBetween = this.touched.size === 0
-    if (isBetween && entry.isSeen && this.isAsShown(entry)) {
-      this.drop(this.entriesOf(change.id).slice(0, this.entriesOf(change.id).indexOf(entry) + 1))
-    } else {
+    if (this.isSettled(entry)) this.drop([entry])
+    else {
       entry.timer = setTimeout(() => {
         entry.isOverdue = true
         if (!this.isConnected) return
@@ -98,13 +95,15 @@ export class FollowedRows {
     if (event.event === 'begin') {
       this.former = new Map(event.isResumed ? [] : this.rows.map(({ oid, row }) => [oid, row]))
       this.live.apply(event)
-      if (!event.isResumed) for (const { oid } of this.rows) this.touched.add(oid)
+      this.isResent = !event.isResumed
+      if (this.isResent) for (const { oid } of this.rows) this.touched.add(oid)
     } else if (event.event === 'position') {
       this.rows = this.live.rows
       this.isConnected = true
       this.isLoaded = true
       this.former = new Map()
       this.settle()
+      this.isResent = false
       this.show({ status: 'ready', error: undefined })
     } else {
       // Whoever shows a row again only if it is another object is spared rows that are sent again after a lost connection.
@@ -121,12 +120,11 @@ export class FollowedRows {
     if (this.entries.length === 0) return
     for (const id of new Set(this.entries.map(({ change }) => change.id).filter((id) => touched.has(id)))) {
       const entries = this.entriesOf(id)
-      for (const entry of entries) entry.isSeen = true
       // The row may be as an earlier one of several changes of the caller has left it: the later ones are still to come.
       const arrived = entries.findLastIndex((entry) => entry.change.isDone && this.isAsShown(entry))
       if (arrived >= 0) this.drop(entries.slice(0, arrived + 1))
-      // Somebody else has changed the object as well, or the server has another form of the values.
-      else if (entries.every(({ change }) => change.isDone)) this.drop(entries)
+      // Somebody else has changed the object as well, or the server has another form of the values. Rows that are sent from the beginning may be of before.
+      else if (!this.isResent && entries.every(({ change }) => change.isDone)) this.drop(entries)
     }
     this.drop(this.entries.filter(({ isOverdue }) => isOverdue))
     for (const { change, entered } of this.entries)
@@ -135,6 +133,23 @@ export class FollowedRows {
 
   private entriesOf(id: string): readonly Entry[] {
     return this.entries.filter(({ change }) => change.id === id)
+  }
+
+  /** Whether the server's rows have the change already, or will have it without ever showing the state before it. */
+  private isSettled(entry: Entry): boolean {
+    const isBetweenPositions = this.isLoaded && this.touched.size === 0
+    if (!isBetweenPositions) return false
+    if (!this.isShown(entry)) return true
+    // A row that is as the change leaves it may also be that of before an earlier change, which is still to come.
+    const isFirst = this.entriesOf(entry.change.id)[0] === entry
+    return isFirst && this.isAsShown(entry)
+  }
+
+  /** Whether the change is of one of the rows that are shown. */
+  private isShown({ change: { id } }: Entry): boolean {
+    if (this.live.rowOf(id) !== undefined) return true
+    const created = this.entriesOf(id).find(({ change }) => change.kind === 'create')
+    return created !== undefined && createdRow(created.change, this.className, this.finding) !== undefined
   }
 
   /** Whether the server's rows are as the change shows them. */
@@ -151,7 +166,8 @@ export class FollowedRows {
   }
 
   private show(change: Parameters<Publish>[0] = {}): void {
-    const pending = new Set(this.entries.filter(({ change }) => !change.isDone).map(({ change }) => change.id))
+    const unconfirmed = this.entries.filter((entry) => !entry.change.isDone && this.isShown(entry))
+    const pending = new Set(unconfirmed.map(({ change }) => change.id))
     this.publish({ ...change, pending, rows: this.isLoaded ? this.shownRows() : [] })
   }
 
@@ -176,7 +192,7 @@ export class FollowedRows {
   ): readonly Values[] {
     const [first, last, arrived]: [Values[], Values[], Set<string>] = [[], [], new Set()]
     for (const { change, entered } of this.entries) {
-      if (change.kind !== 'create' || this.live.rowOf(change.id) !== undefined) continue
+      if (change.kind !== 'create' || this.rows.some(({ oid }) => oid === change.id)) continue
       const row = createdRow(change, this.className, this.finding)
       if (row === undefined) continue
       const own = [...entered].find(
