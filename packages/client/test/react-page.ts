@@ -1,7 +1,7 @@
 /** The page of react.test.ts: components with each hook, and what they ask of the server. */
 import { createElement, type ReactElement, StrictMode } from 'react'
 import { createRoot, hydrateRoot } from 'react-dom/client'
-import { type Connection, connect, type Database, type LiveDatabase, liveOf } from '../src/index.ts'
+import { connect, type LiveDatabase, liveOf } from '../src/index.ts'
 import { hooksOf } from '../src/react.ts'
 import type { Schema } from './typed-schema.d.ts'
 
@@ -20,7 +20,7 @@ export function open(url: string): LiveDatabase<Schema> {
       return fetch(address, init as never)
     },
   })
-  return liveOf(db as unknown as Database<Schema, Connection>)
+  return liveOf(db)
 }
 
 function Watched({ id, points }: { readonly id: string; readonly points: number }): ReactElement {
