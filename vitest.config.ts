@@ -65,6 +65,7 @@ const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(p
 const slow = [
   'packages/{ashlar,cli}/test/executable/*.test.ts',
   'packages/server/test/executable/!(readme).test.ts',
+  'packages/client/test/executable/*.test.ts',
   'packages/server/test/hostile/door-fuzz.test.ts',
   'packages/server/test/contract/{1.4-unavailable,1.5-disk,2.2-bulk-readers,6.1-builds,6.2-background,8-configuration}.test.ts',
   'packages/engine/test/changes/log-processes.test.ts',

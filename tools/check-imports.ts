@@ -170,6 +170,9 @@ const packagesBelow: Readonly<Record<string, readonly string[]>> = {
 /** The package in which all others are inlined. */
 const inlining = 'ashlar'
 
+/** An entry of its own: only who imports it needs React, which is an optional peer of the client. */
+const reactHooks = 'packages/client/src/react.ts'
+
 /** Pure modules: what they do is done when they return, so that a schema or a key can be made anywhere. */
 const synchronous = [
   'bytes',
@@ -241,6 +244,7 @@ function packageRule(name: string, file: string, specifier: string, manifest?: M
   }
   const other = /^@ashlar\/([^/]+)/.exec(specifier)?.[1]
   if (other !== undefined && !below.includes(other)) return `${name} may not import ${other}`
+  if (file === reactHooks && specifier === 'react') return undefined
   if (name === 'client' && other === undefined) return `client has no dependencies, not even ${specifier}`
   const needed = /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier
   // What is inlined is not installed beside it.

@@ -144,6 +144,11 @@ describe('direction of the packages', () => {
     expect(
       messages('packages/client/src/client.ts', `import 'undici'\nimport 'node:http'\nimport './wire.ts'`),
     ).toEqual(['1: client has no dependencies, not even undici', '2: client has no dependencies, not even node:http'])
+    const react = `import 'react'\nimport 'react-dom'`
+    expect(messages('packages/client/src/react.ts', react)).toEqual([
+      '2: client has no dependencies, not even react-dom',
+    ])
+    expect(messages('packages/client/src/client.ts', react)).toHaveLength(2)
   })
 
   it('refuses what package.json lets a package depend on against the direction, and any dependency of the client', () => {

@@ -6,6 +6,7 @@ import type {
   CallOptions,
   ChangesOptions,
   ClientOptions,
+  FollowOptions,
   MatchOptions,
   QueryOptions,
   TransactionOptions,
@@ -115,12 +116,12 @@ export class DataClient {
   followQuery<Row = Record<string, unknown>>(
     text: string,
     parameters?: QueryParameters,
-    options: QueryOptions = {},
+    options: QueryOptions & FollowOptions = {},
   ): AsyncGenerator<LiveEvent<Row>, never> {
     const { transport } = this
     const sending = { ...queryRequest(text, parameters, options), accept: 'text/event-stream', key: false as const }
     let position: string | undefined
-    return transport.repeat(options.signal, async function* (progress) {
+    return transport.repeat(options, async function* (progress) {
       const headers = position === undefined ? undefined : { 'last-event-id': position }
       const body = await transport.open('POST', '/v1/query', { ...sending, headers })
       for await (const event of readEvents<Row>(body, transport.parse)) {
@@ -159,7 +160,7 @@ export class DataClient {
     let { since } = options
     const next = (): Promise<ChangesPage> =>
       this.listChanges({ wait: 20, ...options, ...(since !== undefined && { since }) })
-    return this.transport.repeat(options.signal, async function* (progress) {
+    return this.transport.repeat(options, async function* (progress) {
       const page = await next()
       progress()
       yield* page.changes

@@ -2,4 +2,4 @@
 export { AshlarConnectionError, AshlarRequestError, AshlarTimeoutError } from './errors.ts'
 export { parseExactly, reviveDates, stringifyBody } from './json.ts'
 export { checkTimeout, untilAborted } from './transport.ts'
-export { noReference, nullReferences } from './typed/database-of.ts'
+export { noReference, nullReferences } from './typed/rows-of.ts'

@@ -6,6 +6,16 @@ export type { DataClient } from './data-client.ts'
 export { type ErrorType, errorTypes } from './error-types.ts'
 export { AshlarConnectionError, AshlarRequestError, AshlarTimeoutError } from './errors.ts'
 export { JsonText } from './json.ts'
+export {
+  type LiveDatabase,
+  type LiveOptions,
+  liveOf,
+  type RowChange,
+  type RowsStore,
+  type Shown,
+  type StoreOptions,
+} from './live/live-database.ts'
+export type { RowsSnapshot } from './live/shared-rows.ts'
 export { type LiveEvent, type LiveRowEvent, LiveRows } from './live-query.ts'
 export type * from './options.ts'
 export { SecurityClient } from './security-client.ts'

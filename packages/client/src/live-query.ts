@@ -36,43 +36,81 @@ export async function* readEvents<Row>(
   }
 }
 
-/** Maintains the rows of a live query from its events, in the order of the query if it has one. */
-export class LiveRows<Row = Record<string, unknown>> {
-  private readonly all: { readonly oid: Oid; readonly row: Row }[] = []
+interface LiveRowPlace<Row> {
+  current: { readonly oid: Oid; readonly row: Row }
+  before: LiveRowPlace<Row> | undefined
+  next: LiveRowPlace<Row> | undefined
+}
 
-  /** The current rows, each with the OID of its object. */
+/** Maintains the rows of a live query from its events, in the order of the query if it has one. Each event costs the same, however many rows there are. */
+export class LiveRows<Row = Record<string, unknown>> {
+  private readonly places = new Map<Oid, LiveRowPlace<Row>>()
+  private first: LiveRowPlace<Row> | undefined
+  private last: LiveRowPlace<Row> | undefined
+  private listed: readonly { readonly oid: Oid; readonly row: Row }[] | undefined = []
+
+  /** The current rows, each with the OID of its object. It is the same array until an event has changed something. */
   get rows(): readonly { readonly oid: Oid; readonly row: Row }[] {
-    return this.all
+    if (this.listed !== undefined) return this.listed
+    const listed: { readonly oid: Oid; readonly row: Row }[] = []
+    for (let place = this.first; place !== undefined; place = place.next) listed.push(place.current)
+    this.listed = listed
+    return listed
+  }
+
+  /** Returns the row of an object, undefined if it has none. */
+  rowOf(oid: Oid): Row | undefined {
+    return this.places.get(oid)?.current.row
   }
 
   /** Applies the next event of `followQuery`. */
   apply(event: LiveEvent<Row>): void {
     switch (event.event) {
       case 'begin':
-        if (!event.isResumed) this.all.length = 0
+        if (!event.isResumed) this.clear()
         return
       case 'position':
         return
       default:
+        this.listed = undefined
         this.applyRow(event)
     }
   }
 
-  private applyRow({ event, oid, row, after }: LiveRowEvent<Row>): void {
-    const at = this.all.findIndex((one) => one.oid === oid)
-    const current = this.all[at]
-    const now = { oid, row: row === undefined ? (current?.row as Row) : row }
-    if (event === 'change' && after === undefined) {
-      if (current !== undefined) this.all[at] = now
-      return
-    }
-    if (current !== undefined) this.all.splice(at, 1)
-    if (event === 'leave') return
-    const place = after === undefined ? this.all.length : after === null ? 0 : this.placeAfter(after)
-    this.all.splice(place, 0, now)
+  private clear(): void {
+    this.places.clear()
+    this.first = undefined
+    this.last = undefined
+    this.listed = []
   }
 
-  private placeAfter(oid: Oid): number {
-    return this.all.findIndex((one) => one.oid === oid) + 1
+  private applyRow({ event, oid, row, after }: LiveRowEvent<Row>): void {
+    const known = this.places.get(oid)
+    const current = { oid, row: row === undefined ? (known?.current.row as Row) : row }
+    if (event === 'change' && after === undefined) {
+      if (known !== undefined) known.current = current
+      return
+    }
+    if (known !== undefined) this.remove(known)
+    if (event === 'leave') return
+    this.insert(current, after === undefined ? this.last : after === null ? undefined : this.places.get(after))
+  }
+
+  private insert(current: LiveRowPlace<Row>['current'], before: LiveRowPlace<Row> | undefined): void {
+    const next = before === undefined ? this.first : before.next
+    const place = { current, before, next }
+    this.places.set(current.oid, place)
+    if (before === undefined) this.first = place
+    else before.next = place
+    if (next === undefined) this.last = place
+    else next.before = place
+  }
+
+  private remove({ current, before, next }: LiveRowPlace<Row>): void {
+    this.places.delete(current.oid)
+    if (before === undefined) this.first = next
+    else before.next = next
+    if (next === undefined) this.last = before
+    else next.before = before
   }
 }

@@ -12,6 +12,11 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined
 }
 
+export interface FollowOptions extends CallOptions {
+  /** Called each time the connection is lost, with the reason. It is made again by itself. */
+  readonly onLost?: ((error: unknown) => void) | undefined
+}
+
 export interface MatchOptions extends CallOptions {
   /** The entity tag of the version on which the change is based (`readObjectWithEtag`). */
   readonly ifMatch?: string

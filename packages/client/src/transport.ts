@@ -2,7 +2,7 @@
 import { AshlarConnectionError, AshlarTimeoutError, mayBeDone, readError } from './errors.ts'
 import { newIdempotencyKey } from './idempotency-key.ts'
 import { parseExactly, reviveDates, stringifyBody } from './json.ts'
-import type { CallOptions, ClientOptions, FetchBody, FetchInit, FetchResponse } from './options.ts'
+import type { CallOptions, ClientOptions, FetchBody, FetchInit, FetchResponse, FollowOptions } from './options.ts'
 import { connectionFailure, failureCode, retryDelayMs } from './retry.ts'
 
 /** Parameters of a URL; undefined ones are omitted. */
@@ -93,7 +93,7 @@ export class Transport {
    * Throws errors other than connection failures, the reason of `signal`, and the failure of a server that has never replied.
    */
   async *repeat<T>(
-    signal: AbortSignal | undefined,
+    { signal, onLost }: FollowOptions,
     attempt: (progress: () => void) => AsyncGenerator<T, void>,
   ): AsyncGenerator<T, never> {
     for (let failures = 0; ; ) {
@@ -108,6 +108,7 @@ export class Transport {
         const failure = isLate ? new AshlarConnectionError(error.url, error.message) : error
         const delayMs = this.delayMs(true, failure, Math.min(failures++, failuresMax))
         if (delayMs === undefined) throw error
+        onLost?.(error)
         await delayUnlessAborted(delayMs, signal)
       }
     }

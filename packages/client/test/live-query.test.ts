@@ -1,8 +1,9 @@
 /** Live queries through the client: the rows follow what is written, over failures and ends. */
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openServer } from '../../server/test/unit/open-server.ts'
 import { AshlarClient } from '../src/client.ts'
-import { LiveRows } from '../src/index.ts'
+import { type LiveRowEvent, LiveRows } from '../src/index.ts'
 
 it('follows a query, begins anew after a failure, and ends', async () => {
   const { app } = await openServer()
@@ -63,4 +64,43 @@ it('applies the events of a query with and without an order', () => {
   expect(shown()).toEqual([5, 0])
   live.apply({ event: 'begin', position: '1-6', isResumed: false } as never)
   expect(shown()).toEqual([])
+})
+
+/** The rows of a live query, as a plain array has them. */
+function appliedTo(rows: readonly { oid: string; row: number }[], event: LiveRowEvent<number>): typeof rows {
+  const { oid, row, after } = event
+  const current = rows.find((one) => one.oid === oid)
+  const now = { oid, row: row ?? (current?.row as number) }
+  if (event.event === 'change' && after === undefined) return rows.map((one) => (one.oid === oid ? now : one))
+  const others = rows.filter((one) => one.oid !== oid)
+  if (event.event === 'leave') return others
+  const place = after === undefined ? others.length : others.findIndex((one) => one.oid === after) + 1
+  return [...others.slice(0, place), now, ...others.slice(place)]
+}
+
+it('has the rows of any events in their order', () => {
+  const oid = fc.constantFrom('3-3-1-1', '3-3-1-2', '3-3-1-3', '3-3-1-4')
+  const event = fc.record({
+    event: fc.constantFrom('row', 'enter', 'change', 'leave'),
+    oid,
+    row: fc.integer(),
+    after: fc.option(oid, { nil: null }),
+    hasPlace: fc.boolean(),
+  })
+  const events = fc.array(event, { maxLength: 40 })
+  const holds = fc.property(events, (all) => {
+    const live = new LiveRows<number>()
+    let expected: readonly { oid: string; row: number }[] = []
+    for (const { hasPlace, after, ...rest } of all) {
+      const next = { ...rest, ...(hasPlace && after !== rest.oid && { after }) } as LiveRowEvent<number>
+      live.apply(next)
+      expected = appliedTo(expected, next)
+      expect(live.rows).toEqual(expected)
+      expect(live.rowOf(next.oid)).toBe(expected.find((one) => one.oid === next.oid)?.row)
+    }
+    const { rows } = live
+    live.apply({ event: 'position', position: '1-1' })
+    expect(live.rows).toBe(rows)
+  })
+  fc.assert(holds, { numRuns: 300 })
 })

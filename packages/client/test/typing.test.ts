@@ -6,9 +6,12 @@ import { build } from 'esbuild'
 import { expect, it } from 'vitest'
 import { clientSource, compileProject } from './typed-project.ts'
 
-const head = `import { AshlarClient, connect, databaseOf, type Id, load } from '@ashlar/client'
+const head = `import { AshlarClient, connect, databaseOf, type Id, liveOf, load } from '@ashlar/client'
+import { hooksOf } from '@ashlar/client/react'
 import type { Schema } from './schema.d.ts'
 const db = connect<Schema>('http://127.0.0.1:8185')
+const live = liveOf(db)
+const { useWatch, useFind } = hooksOf<Schema>()
 const person = '3-3-1-1' as Id<'Person'>
 const task = '3-4-1-1' as Id<'Work.Task'>
 `
@@ -115,6 +118,18 @@ const wrong: readonly (readonly [string, string])[] = [
   ],
   ["db.query('FROM Person RETURN *')", 'TemplateStringsArray'],
   ["connect<Schema>('http://127.0.0.1:8185', { dates: true })", "'dates' does not exist"],
+  // Stores and hooks
+  ["live.watch('Tasks')", '"Tasks"'],
+  ["live.watch('Person', { select: { nam: true } })", 'NoAttribute<Person, "nam">'],
+  ["live.find('Work.Task', { select: { owner: { nam: true } } })", 'NoAttribute<Person, "nam">'],
+  ["useWatch('Work.Task', { where: { points: 'x' } })", "'string' is not assignable"],
+  ["useFind('Person', { orderBy: { name: 'up' } })", '"asc"'],
+  ["useWatch('Person', { after: { $id: person } })", "'after' does not exist"],
+  ["useWatch('Person', { select: { name: true } }).rows[0]!.tasks", "'tasks' does not exist"],
+  ["live.create('Party', { name: 'A' })", 'never'],
+  ["live.update('Work.Task', task, { size: 1 })", "'size' does not exist"],
+  ["live.update('Work.Task', person, { points: 1 })", '\'Id<"Person">\' is not assignable'],
+  ["live.update('Work.Task', task, { points: 1 }, { shown: { nam: 1 } })", "'nam' does not exist"],
 ]
 
 it('refuses what does not fit the schema', () => {
@@ -135,4 +150,5 @@ it('takes at most 10 kB in a web page, and nothing where it is not used', async 
   }
   expect(await bytesOf("export { connect } from './index.ts'")).toBeLessThan(10_000)
   expect(await bytesOf("export { LiveRows } from './index.ts'")).toBeLessThan(600)
+  expect(await bytesOf("export { connect, liveOf } from './index.ts'")).toBeLessThan(12_000)
 })

@@ -3,6 +3,8 @@ import { LiveRows } from '../live-query.ts'
 import type { CallOptions, ChangesOptions, MatchOptions, TransactionOptions } from '../options.ts'
 import type { Connection } from './connection.ts'
 import type { Database } from './database.ts'
+import { followRows } from './follow-rows.ts'
+import { nullReferences, rowsOf } from './rows-of.ts'
 import {
   countStatement,
   type Finding,
@@ -142,14 +144,10 @@ async function* watch(
 ): AsyncGenerator<readonly Values[], void> {
   const { signal, timeoutMs, after } = finding
   if (after !== undefined) throw new TypeError(`watch of ${className}: 'after' is for find alone.`)
-  const [{ text, parameters }] = findStatements(className, finding)
   const live = new LiveRows<Values>()
   let isChanged = true
-  for await (const event of connection.followQuery<Values>(text, parameters, { signal, timeoutMs })) {
-    if ('row' in event && event.row !== undefined) {
-      const [row] = rowsOf([event.row], finding)
-      live.apply({ ...event, ...(row !== undefined && { row }) })
-    } else live.apply(event)
+  for await (const event of followRows(connection, className, finding, { signal, timeoutMs })) {
+    live.apply(event)
     if (event.event !== 'position') isChanged = true
     else if (isChanged) {
       isChanged = false
@@ -185,24 +183,4 @@ async function batch(
   )
   const results = await runSteps(connection, steps, options)
   return returned.map((step) => results.get(step))
-}
-
-/** Changes rows to what the types say: null for references to nothing, and `$id` and `$class` for whole objects. */
-function rowsOf(rows: Values[], { select }: Finding): Values[] {
-  for (const row of rows) nullReferences(row)
-  if (select !== undefined) return rows
-  return rows.map(({ __class__: $class, __identifier__: $id, ...attributes }) => ({ $id, $class, ...attributes }))
-}
-
-export const noReference = '0-0-0-0'
-
-/** In place. */
-export function nullReferences(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
-  const fields = value as Record<string, unknown>
-  for (const name of Object.keys(fields)) {
-    const field = fields[name]
-    if (field === noReference) fields[name] = null
-    else if (typeof field === 'object') nullReferences(field)
-  }
 }
