@@ -14,10 +14,10 @@ import {
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { nodePrograms } from '../../../../tools/other-nodes.ts'
 import { start } from '../../../server/test/executable/process.ts'
 
@@ -133,6 +133,28 @@ it('has a program, a database in process and a client, whose types need nothing 
 async function versionOf(node: string): Promise<string> {
   return (await run(node, ['--version'])).stdout.trim()
 }
+
+it('lays out a project that is served, typed and run as it says', async () => {
+  const folder = install()
+  const program = join(folder, 'node_modules/ashlar/bin/ashlar.cjs')
+  await run(process.execPath, [program, 'new', 'tasks'], { cwd: folder })
+  const project = join(folder, 'tasks')
+  const { url, output, log, child, ended } = start(['dev', '--port', '0'], {}, project, program)
+  await vi.waitFor(() => expect(output() + log()).toContain('Wrote schema.d.ts.'), { timeout: 40_000 })
+
+  const main = join(project, 'src/main.ts')
+  writeFileSync(main, readFileSync(main, 'utf8').replace('http://127.0.0.1:8185', await url))
+  const typing = ['--project', project, '--typeRoots', join(root, 'node_modules/@types')]
+  const compiling = run(process.execPath, [compiler, ...typing], { cwd: project })
+  expect(await compiling.catch(({ stdout }: { readonly stdout: string }) => stdout)).toMatchObject({ stdout: '' })
+  const checking = [program, 'types', 'schema.do', '--check', 'schema.d.ts']
+  expect((await run(process.execPath, checking, { cwd: project })).stdout).toContain('has the types of the schema')
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
+  const { stdout } = await run(process.execPath, ['--import', tsx, 'src/main.ts'], { cwd: project })
+  expect(stdout).toBe('2030-05-01  Home: Paint the door\n')
+  child.kill('SIGTERM')
+  expect((await ended).code).toBe(0)
+})
 
 it('is small, and holds nothing of the build', () => {
   const files = readdirSync(join(packed, 'package'), { recursive: true, encoding: 'utf8' })

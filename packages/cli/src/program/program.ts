@@ -21,6 +21,7 @@ import { addRoleCommand, addTokenCommand, addUserCommand } from '../security/sec
 import { addDemoCommand } from '../serve/demo.ts'
 import { addDevCommand } from '../serve/dev.ts'
 import { addInitCommand } from '../serve/init.ts'
+import { addNewCommand } from '../serve/new.ts'
 import { failureLine } from '../serve/process.ts'
 import { addServeCommand } from '../serve/serve.ts'
 import { addBackupCommand, addRestoreCommand } from '../stores/backup.ts'
@@ -39,6 +40,7 @@ const sections: Readonly<Record<string, readonly Declared[]>> = {
   'Server:': [
     { names: ['serve'], add: addServeCommand },
     { names: ['init'], add: addInitCommand },
+    { names: ['new'], add: addNewCommand },
     { names: ['dev'], add: addDevCommand },
     { names: ['demo'], add: addDemoCommand },
     { names: ['status', 'fd'], add: addServerCommands },

@@ -25,6 +25,7 @@ const operands: Readonly<Record<string, readonly string[]>> = {
   class: ['C'],
   file: ['data.ndjson'],
   files: ['schema.do'],
+  folder: ['project'],
   id: ['0123456789abcdef'],
   index: ['i'],
   name: ['x'],
