@@ -198,6 +198,24 @@ it('a plan shows each constraint that stored objects violate, and how many of th
   )
 })
 
+it('a plan shows the new expression of a computed attribute', async () => {
+  const { client, run, write } = await inEmpty()
+  const text = (c: string) => `UPDATE SCHEMA { CREATE CLASS Task {n: Integer, c: ${c}} }`
+  write('base.do', text('Integer = (n + 1)'))
+  expect(await run('apply', 'base.do')).toMatchObject({ code: 0 })
+  const changes: readonly (readonly [string, string])[] = [
+    ['Integer = (n + 2)', 'Computed: (n + 2)'],
+    ['Integer{Stored} = (n + 3)', 'Computed: (n + 3), Stored'],
+    ['Integer = (n + 3)', 'Computed: (n + 3)'],
+  ]
+  for (const [type, shown] of changes) {
+    write('next.do', text(type))
+    expect((await run('plan', 'next.do')).stdout).toBe(`  ALTER CLASS Task {ALTER c {${shown}}}\n`)
+    await client.query(`UPDATE SCHEMA {ALTER CLASS Task {ALTER c {${shown}}}}`)
+    expect(await run('check', 'next.do')).toMatchObject({ code: 0 })
+  }
+})
+
 it('a reference is given an inverse by files, and loses it again, with its references kept', async () => {
   const { client, run, write } = await inEmpty()
   write('fleet.do', fleet)
