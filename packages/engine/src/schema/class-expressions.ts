@@ -8,6 +8,7 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { buildCatalog } from './build-catalog.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { refuseBrokenDefaults } from './check-defaults.ts'
+import { refuseChainedValues } from './check-value-order.ts'
 import type { Attribute, CatalogState, ClassDefinition } from './class-definition.ts'
 import { commandError } from './command-error.ts'
 import {
@@ -149,6 +150,7 @@ export function* withBoundExpressions(
     )
   }
   refuseCircles(classes, added)
+  refuseChainedValues(classes, added)
   const next = { ...remaining, classes }
   refuseBrokenDefaults(before, next, added, binder)
   return next

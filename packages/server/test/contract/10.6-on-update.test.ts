@@ -1,6 +1,7 @@
-/** Which changes evaluate `onUpdate`, over HTTP (contract 10.6.10). */
+/** Which changes evaluate `onUpdate`, and on what it and defaults depend, over HTTP (contract 10.6.9, 10.6.10). */
 import { expect } from 'vitest'
-import { classOf, type FdUnderTest, list, reference, set } from './class-of.ts'
+import { classOf, embedded, type FdUnderTest, list, reference, set } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
 import { useFdPerTest } from './fd-per-test.ts'
 import { rule } from './rule.ts'
 import type { Reply, ServerUnderTest } from './server-under-test.ts'
@@ -115,3 +116,60 @@ rule('10.6.10', 'is not evaluated by a value of a computed attribute alone, whic
   await fd.update(oid, { double: 0 })
   expect(await versionOf(oid)).toBe(0)
 })
+
+rule(
+  ['10.6.9', '10.6.10'],
+  'expressions of values do not depend on each other by way of computed attributes',
+  async () => {
+    const integer = (more: object) => ({ logicalType: 'integer', ...more })
+    const computed = (expression: string) => integer({ computed: { expression } })
+    const [seven, c] = [{ expression: '7' }, { expression: 'c + 1' }]
+    const wrong: Parameters<typeof classOf>[1][] = [
+      { a: integer({ default: c }), b: integer({ default: seven }), c: computed('b + 1') },
+      {
+        a: integer({ default: c }),
+        b: integer({ default: seven }),
+        c: computed('d + 1'),
+        d: computed('x + b'),
+        x: 'integer',
+      },
+      { a: integer({ default: c }), c: computed('a + 1') },
+      { a: integer({ onUpdate: c }), b: integer({ onUpdate: seven }), c: computed('a + b') },
+    ]
+    for (const attributes of wrong) {
+      const reply = await fd.putSchema(classOf('A', attributes))
+      expectProblem(reply, 422, 'InvalidDefinition')
+      const field = 'onUpdate' in (attributes.a as object) ? 'onUpdate' : 'default'
+      expect(reply.json.errors[0].pointer, JSON.stringify(attributes)).toBe(`/0/attributes/0/${field}`)
+      expect(reply.json.message).toMatch(
+        new RegExp(
+          `^Class A, attribute a, ${field}: by way of c it depends on attribute [ab], which .*its ${field}\\.$`,
+        ),
+      )
+    }
+    const part = classOf('Part', { x: integer({ default: seven }), y: computed('x + 1') }, embedded)
+    const whole = classOf('Whole', {
+      part: { logicalType: 'object', class: 'Part' },
+      a: integer({ default: { expression: 'part.y' } }),
+    })
+    expectProblem(await fd.putSchema(part, whole), 422, 'InvalidDefinition')
+    const b = { b: integer({ default: 7 }), c: computed('b + 1') }
+    await fd.define(
+      classOf('B', {
+        a: integer({ default: c, onUpdate: { expression: 'a + c' } }),
+        ...b,
+        d: integer({ default: seven }),
+      }),
+    )
+    expect(await fd.read(await fd.create('B'))).toMatchObject({ a: 9, b: 7, c: 8, d: 7 })
+    const changes = [
+      { attributeName: 'b', default: seven },
+      { attributeName: 'c', computed: { expression: 'd + 1' } },
+    ]
+    for (const change of changes) {
+      const reply = await server.put(fd.at('/v1/schema/B'), { attributesToConstrain: [change] })
+      expectProblem(reply, 422, 'InvalidDefinition')
+      expect(reply.json.errors[0].pointer).toMatch(/^\/attributesToConstrain\/0\/(default|computed)$/)
+    }
+  },
+)
