@@ -456,6 +456,38 @@ describe('values', () => {
     expect(await fd.read(await fd.create('A', {}))).toMatchObject({ tags: [] })
   })
 
+  rule('10.3.1', 'elements that are kept as links are counted up to one too many', async () => {
+    const limited = { minItems: 2, maxItems: 3 }
+    const attributes = {
+      crew: { ...list(reference('Sailor', 'ship')), ...limited },
+      tree: { ...list(reference('Sailor'), 'TreeListOfReferences'), ...limited },
+      plain: { ...list(reference('Sailor')), maxItems: 3 },
+    }
+    await fd.define(classOf('Ship', attributes), classOf('Sailor', { ship: reference('Ship', 'crew') }))
+    const sailors = await Promise.all(Array.from({ length: 9 }, () => fd.create('Sailor')))
+    const few = sailors.slice(0, 1)
+    const refused = await fd.postObject('Ship', { crew: sailors, tree: few, plain: sailors.slice(0, 4) })
+    expect(refused.json.errors.map(({ message, value }: Loose) => [message, value])).toEqual([
+      [expect.stringMatching(/^attribute plain has to have at most 3 elements, not \[/), expect.any(Array)],
+      ['attribute crew has to have at most 3 elements, but has at least 4', 4],
+      ['attribute tree has to have at least 2 elements, but has 1', 1],
+    ])
+  })
+
+  rule('10.4.12', 'what is judged at the end of a transaction is not among the errors of an operation', async () => {
+    const crew = { ...list(reference('Sailor', 'ship')), minItems: 1 }
+    await fd.define(
+      classOf('Ship', { n: integer({ maximum: 5 }), crew }),
+      classOf('Sailor', { ship: reference('Ship', 'crew') }),
+    )
+    const ship = await fd.create('Ship', { crew: [await fd.create('Sailor')] })
+    const body = { attributes: { n: 9, crew: [] } }
+    const operation = { method: 'put', uri: `/v1/object/${ship}`, body }
+    const named = (reply: Reply) => reply.json.errors.map(({ constraint }: Loose) => constraint)
+    expect(named(await fd.putObject(ship, body.attributes))).toEqual(['maximum', 'minItems'])
+    expect(named(await server.post(fd.at('/v1/transaction'), [operation]))).toEqual(['maximum'])
+  })
+
   rule(['10.3.1', '10.3.2'], 'in lines name class, attribute and constraint as elsewhere', async () => {
     await fd.define(classOf('A', { n: integer({ maximum: 5 }) }))
     const load = (parameters: string) => {
