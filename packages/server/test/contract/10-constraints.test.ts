@@ -203,6 +203,12 @@ describe('definitions', () => {
         'but there is only 1 different element',
       ],
       [{ ...list(integer({ minimum: 1, exclusiveMaximum: 4 })), uniqueItems: true, minItems: 4 }, 'only 3 different'],
+      [{ ...list(string({ maxLength: 0 })), uniqueItems: true, minItems: 2 }, 'only 1 different'],
+      [{ ...list({ logicalType: 'bytes', maxLength: 1 }), uniqueItems: true, minItems: 258 }, 'only 257 different'],
+      [
+        { ...list({ logicalType: 'bytes', minLength: 1, maxLength: 1 }), uniqueItems: true, minItems: 257 },
+        'only 256 different',
+      ],
     ]
     for (const [type, words] of wrong) {
       const message = expectProblem(await fd.putSchema(classOf('A', { x: type })), 422, 'InvalidDefinition')
@@ -221,6 +227,10 @@ describe('definitions', () => {
       h: integer({ encoding: 'unsigned', exclusiveMaximum: 1 }),
       i: { ...list('boolean'), uniqueItems: true, minItems: 2 },
       j: { ...list(integer({ minimum: 1, maximum: 3 })), minItems: 4 },
+      l: { ...list(string({ maxLength: 0 })), uniqueItems: true, minItems: 1 },
+      m: { ...list({ logicalType: 'bytes', maxLength: 1 }), uniqueItems: true, minItems: 257 },
+      n: { ...list({ logicalType: 'bytes', minLength: 100, maxLength: 1_000_000 }), uniqueItems: true, minItems: 257 },
+      o: { ...list(string({ maxLength: 1 })), uniqueItems: true, minItems: 1_000 },
       k: { logicalType: 'datetime', storage: 'datetimeoffset', exclusiveMaximum: '0001-01-01T00:00:00Z' },
     }
     await fd.define(classOf('A', right))
@@ -236,6 +246,21 @@ describe('definitions', () => {
     )
     const two = { x, y: integer({ default: 5 }), z: integer({ computed: { expression: 'x + y' } }) }
     expect(await refused(fd.putSchema(classOf('A', two, check('z > 10'))))).toContain('the default of y 5, x -1,')
+    const never = 'so creations would always be refused.'
+    expect(await refused(fd.putSchema(classOf('A', { x }, check('FALSE'))))).toBe(
+      `Class A, check ok: FALSE is false whatever an object holds, ${never}`,
+    )
+    const constant = { c: integer({ computed: { expression: '1' } }) }
+    expect(await refused(fd.putSchema(classOf('A', constant, check('c > 1'))))).toContain(
+      `whatever an object holds, ${never}`,
+    )
+    await fd.define(
+      classOf('Constant', constant, {
+        checks: ['TRUE', 'NULL', 'c = 1'].map((e, i) => ({ name: `c${i}`, expression: e })),
+      }),
+    )
+    await fd.create('Constant')
+    expect(await refused(query("UPDATE SCHEMA { ALTER CLASS Constant {ADD CHECK no: 'a' = 'b'} }"))).toContain(never)
     await fd.define(
       classOf('A', { ...two, unset: 'integer', none: integer({ default: null }) }, check('z < 10 AND x < unset')),
       classOf('B', {}, { superClass: 'A', ...check('none IS NOT NULL AND x > 0', 'given') }),
