@@ -64,7 +64,8 @@ export async function reportDefinitions(context: DryRunContext, command: DefineC
 
 /** Throws the errors of the change itself, including ValuesWouldBeLost and UniqueViolation. */
 export async function reportAlteration(context: DryRunContext, command: AlterClass): Promise<SchemaReport> {
-  return reportPlan(context, planAlter(context.catalog, command, alterContext(context)))
+  const plan = await runYieldingIfLong(planAlter(context.catalog, command, alterContext(context)))
+  return reportPlan(context, plan)
 }
 
 function alterContext({ limits, session, isStep, expressions }: DryRunContext): AlterContext {

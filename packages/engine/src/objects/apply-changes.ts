@@ -25,6 +25,10 @@ export async function applyChanges(
 ): Promise<void> {
   const decoding = unit.objects.decodeLong(state)
   if (decoding !== undefined) await decoding
+  if (state.format.hasProperties) {
+    const preparing = unit.expressions.all.prepare(state.format, unit.objects.formats)
+    if (preparing !== undefined) await preparing
+  }
   state.isAddressed = true
   if (changes.some(({ attribute: { attribute } }) => !isComputed(attribute))) state.isUpdated = true
   for (const { attribute, name, change } of changes) {

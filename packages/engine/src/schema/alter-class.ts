@@ -1,6 +1,5 @@
 /** Computes a change of a class: renames it, or deletes, renames, retypes, adds and constrains attributes (contract 5.3, 10.5). */
 import { AshlarError, type CommandPlace, truncateForMessage } from '../errors.ts'
-import { runToEnd } from '../store/time-slice.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { checkAttributeCount } from './check-drafts.ts'
@@ -59,15 +58,15 @@ export interface AlteredState {
  * Does not check whether stored values fit the new types. Throws InvalidName, ClassExists, UnknownAttribute, AttributeExists,
  * AttributeInUse, and the errors of attribute definitions.
  */
-export function alterClass(
+export function* alterClass(
   catalog: Catalog,
   cls: SchemaClass,
   command: AlterClass,
   options: AlterOptions,
-): AlteredState {
+): Generator<undefined, AlteredState> {
   const altered = alterWithoutExpressions(catalog, cls, command, options)
   if (command.kind !== 'renameClass') refuseCountedMoves(altered, command)
-  const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
+  const state = yield* withBoundExpressions(catalog, altered.state, expressionChange(command, options))
   const isValidating = command.kind === 'renameClass' || command.isValidating
   return { ...altered, ...withRecheckedChecks({ ...altered, state }, altered.newChecks, isValidating) }
 }
