@@ -14,7 +14,7 @@ import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts
 import { constrainAttributes, leaveUnvalidated, withConstraints } from './constrain-attributes.ts'
 import { declaredAttribute } from './declared-attribute.ts'
 import { defineAttribute } from './define-attribute.ts'
-import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
+import { classesWithNewShape, nextStateYielding, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
 import { attributesNamed } from './expression.ts'
 import { describeSite, type ExpressionBinder } from './expression-uses.ts'
@@ -64,7 +64,7 @@ export function* alterClass(
   command: AlterClass,
   options: AlterOptions,
 ): Generator<undefined, AlteredState> {
-  const altered = alterWithoutExpressions(catalog, cls, command, options)
+  const altered = yield* alterWithoutExpressions(catalog, cls, command, options)
   if (command.kind !== 'renameClass') refuseCountedMoves(altered, command)
   const state = yield* withBoundExpressions(catalog, altered.state, expressionChange(command, options))
   const isValidating = command.kind === 'renameClass' || command.isValidating
@@ -96,12 +96,12 @@ function expressionChange(command: AlterClass, { expressions: binder }: AlterOpt
   return { binder, isCascading: command.isCascading, placeOf }
 }
 
-function alterWithoutExpressions(
+function* alterWithoutExpressions(
   catalog: Catalog,
   cls: SchemaClass,
   command: AlterClass,
   options: AlterOptions,
-): AlteredState {
+): Generator<undefined, AlteredState> {
   if (command.kind === 'renameClass') {
     const state = withSettledIndexes(renameClass(catalog, cls, command.classRename))
     const none = { droppedIndexes: [], retypes: [], pairings: [], newChecks: [], newKeys: [] }
@@ -117,7 +117,7 @@ function alterWithoutExpressions(
   const staged = batch.stageAttributes(draft, command.attributesToAdd, addition, attributesMax)
   const context = { catalog, batch, prepared, isValidating }
   const retypes = retypeAttributes(context, draft, command, dropped)
-  batch.defineTypes(draft, staged)
+  yield* batch.defineTypes(draft, staged)
   if (!isValidating) leaveUnvalidated(staged)
   const constrained = constrainAttributes(context, draft, command.attributesToConstrain)
   const recomputed = recomputedAttributes(context, draft, retypes)
@@ -133,7 +133,7 @@ function alterWithoutExpressions(
   }
   checkEmbedding(builder)
   refuseChangingParts(builder, draft, staged)
-  const shaped = nextState(catalog.state, batch, reshaped)
+  const shaped = yield* nextStateYielding(catalog.state, batch, reshaped)
   const isRedefined = (isRenamed || draft.isRedefined) && !draft.needsNewShape
   const state = isRedefined ? withDefinition(shaped, draft) : shaped
   const isDropped = ({ number, replaces }: IndexDefinition): boolean =>

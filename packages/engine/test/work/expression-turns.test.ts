@@ -36,3 +36,13 @@ it('and between its computed attributes and defaults', () => {
     }
   })
 })
+
+it('and between attributes with constraints', () =>
+  withFd([], async (fd) => {
+    const constrained = { logicalType: 'string', minLength: 1, pattern: '^q$' }
+    const some = (letter: string) => Array.from({ length: 100 }, (_, i) => [`${letter}${i}`, constrained])
+    const part = classOf('Part', Object.fromEntries(some('a')))
+    const attributesToAdd = some('b').map(([attributeName]) => ({ attributeName, ...constrained }))
+    expect(await turnsDuring(() => fd.defineClasses([part], 'create'))).toBeGreaterThan(15)
+    expect(await turnsDuring(() => fd.alterClass('Part', { attributesToAdd }))).toBeGreaterThan(15)
+  }))
