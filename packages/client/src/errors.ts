@@ -21,6 +21,8 @@ export class AshlarRequestError extends Error {
   readonly operation: number | undefined
   /** For a change of types: the values that would be lost. */
   readonly valuesLost: readonly ValuesLost[]
+  /** For a change of constraints: the stored objects that violate them. */
+  readonly violations: NonNullable<Problem['violations']>
   /** Time after which the server suggests a retry. */
   readonly retryAfterSeconds: number | undefined
 
@@ -35,6 +37,7 @@ export class AshlarRequestError extends Error {
     this.expected = problem.expected ?? []
     this.operation = problem.operation
     this.valuesLost = problem.valuesLost ?? []
+    this.violations = problem.violations ?? []
     this.retryAfterSeconds = retryAfterSeconds
   }
 }

@@ -575,6 +575,17 @@ export interface Problem {
   readonly operation?: number
   /** For changes of types: the values that would be lost. */
   readonly valuesLost?: readonly ValuesLost[]
+  /** For changes of constraints: the objects that violate them. */
+  readonly violations?: readonly {
+    readonly className: string
+    readonly attributeName?: string
+    readonly checkName?: string
+    /** The field that states it, such as `minimum`; `checks` for a check. */
+    readonly constraint: string
+    readonly objects: number
+    /** The first ten. */
+    readonly oids: readonly string[]
+  }[]
   /** For queries: what is expected instead. */
   readonly expected?: readonly string[]
   /** For queries with COMMIT EVERY: the number of commits, which are not undone. */

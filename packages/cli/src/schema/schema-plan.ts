@@ -95,6 +95,10 @@ export interface PlanPart {
   readonly isConversion?: boolean
   /** Maps prefixes of JSON pointers into the body of the operation to positions of steps. */
   readonly stepAt?: ReadonlyMap<string, number>
+  /** Maps changed attributes (`Class.attribute`), and the class if its own properties change, to positions of steps. */
+  readonly stepOf?: ReadonlyMap<string, number>
+  /** No other part needs this one, so others can be rehearsed without it. */
+  readonly isSeparable?: boolean
 }
 
 interface ClassChange {
@@ -258,15 +262,22 @@ function additions(added: readonly ListedClass[], changes: readonly ClassChange[
   ]
   const steps = added.map((cls) => step(classText(cls, 'asNeeded').join('\n')))
   const stepAt = new Map(added.map((_, i) => [`/${i}`, i]))
+  const stepOf = new Map<string, number>()
   for (const [i, { before, after, added: attributes, paired }] of grown.entries()) {
     const texts = attributes.map((one) => `ALTER CLASS ${after.className} {ADD ${attributeText(one, 'asNeeded')}}`)
     for (const [j, text] of [...texts, ...changeTexts(before, after, paired)].entries()) {
+      stepOf.set(subjectOf(after.className, [...attributes, ...paired][j]), steps.length)
       stepAt.set(`/${added.length + i}/attributes/${j}`, steps.length)
       steps.push(step(text))
     }
   }
   const isConversion = grown.some(({ paired }) => paired.length > 0)
-  return [{ steps, operation: [{ method: 'put', uri: '/v1/schema', body }], isConversion, stepAt }]
+  return [{ steps, operation: [{ method: 'put', uri: '/v1/schema', body }], isConversion, stepAt, stepOf }]
+}
+
+/** What violations of stored objects name. */
+export function subjectOf(className: string, of: { readonly attributeName?: string } | undefined): string {
+  return of?.attributeName === undefined ? className : `${className}.${of.attributeName}`
 }
 
 function changeTexts(before: ListedClass, after: ListedClass, changed: readonly AttributeDefinition[]): string[] {
@@ -294,8 +305,10 @@ function changeTypes({ before, after, changed, unpaired }: ClassChange): PlanPar
     }
   })
   const uri = `${classUri(after.className)}${unpaired.length === 0 ? '' : '?cascade=true'}`
+  const operation = [{ method: 'put', uri, body: { attributesToChange } }] as const
   const stepAt = new Map(steps.map((_, i) => [`/attributesToChange/${i}`, i]))
-  return [{ steps, operation: [{ method: 'put', uri, body: { attributesToChange } }], isConversion: true, stepAt }]
+  const stepOf = new Map(attributes.map((attribute, i) => [subjectOf(after.className, attribute), i]))
+  return [{ steps, operation, isConversion: true, stepAt, stepOf }]
 }
 
 function changeProperties({ before, after, constrained, properties }: ClassChange): PlanPart[] {
@@ -313,7 +326,12 @@ function changeProperties({ before, after, constrained, properties }: ClassChang
     ),
     ...(hasClassFields ? [step(classAlterationText(className, before.properties, properties))] : []),
   ]
-  return [{ steps, operation: [{ method: 'put', uri: classUri(className), body }], stepAt }]
+  const stepOf = new Map([
+    ...constrained.map((attribute, i) => [subjectOf(className, attribute), i] as const),
+    ...(hasClassFields ? [[className, constrained.length] as const] : []),
+  ])
+  const operation = [{ method: 'put', uri: classUri(className), body }] as const
+  return [{ steps, operation, stepAt, stepOf, isSeparable: true }]
 }
 
 function constraintBody({ attributeName, own, element }: ConstrainedAttribute): Properties {

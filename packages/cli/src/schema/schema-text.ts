@@ -193,7 +193,11 @@ function jsonDefault(value: unknown): unknown {
 
 /** Formats a change of the properties of an attribute; null for a removed one. */
 export function alterationText(className: string, attributeName: string, own: Properties, element: Properties): string {
-  const texts = propertyTexts(attributeProperties, own, 'asNeeded')
+  const { computed } = own
+  const texts = [
+    ...(computed === undefined ? [] : [`Computed: ${inBrackets(computed as { expression: string })}`]),
+    ...propertyTexts(attributeProperties, own, 'asNeeded'),
+  ]
   const elements = propertyTexts(attributeProperties, element, 'asNeeded')
   const all = [...texts, ...(elements.length === 0 ? [] : [`Element: {${elements.join(', ')}}`])].join(', ')
   return `ALTER CLASS ${pathText(className, 'asNeeded')} {ALTER ${nameText(attributeName, 'asNeeded')} {${all}}}`
@@ -224,7 +228,7 @@ function propertyTexts(named: readonly NamedProperty[], values: Properties, quot
     const value = values[field]
     if (value === undefined) return []
     if (form === 'flag' && value === true) return [word]
-    // The expression follows the braces.
+    // In a definition, the expression follows the braces.
     if (form === 'computed') return (value as { isStored?: boolean }).isStored === true ? ['Stored'] : []
     return [`${word}: ${propertyText(form, value, quoting)}`]
   })

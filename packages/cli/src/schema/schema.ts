@@ -132,7 +132,8 @@ export async function planSchema(
   const { plan } = await plannedFor(context, place, options)
   const rehearsed = await rehearse(context.client, plan)
   await context.output.data(recordOf(plan, rehearsed), () => planLines(plan, rehearsed))
-  if (rehearsed.refusal !== undefined) throw refusedPlan(rehearsed.refusal, [])
+  const [refusal] = rehearsed.refusals
+  if (refusal !== undefined) throw refusedPlan(refusal, [])
 }
 
 /** Applies all steps and their log entry in one transaction; with `--stepwise`, each step is a request. */
@@ -147,7 +148,8 @@ export async function applySchema(
   const { plan } = planned
   if (plan.steps.length === 0) return output.result({ version: null, steps: [] }, () => ['The schema is up to date.'])
   const rehearsed = await rehearse(client, plan)
-  if (rehearsed.refusal !== undefined) throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
+  const [refusal] = rehearsed.refusals
+  if (refusal !== undefined) throw refusedPlan(refusal, planLines(plan, rehearsed))
   await refuseLoss(plan, rehearsed, options)
   const { version, steps } = await noted(client, planned, options, allowing(plan.parts))
   if (!(await isReached(context, planned)))
@@ -197,10 +199,10 @@ async function applyStepwise(
   const { plan, target, scope, text } = planned
   const rehearsed = await rehearse(client, plan)
   // The plan may exceed one transaction: the server then reports the losses of each step.
-  if (rehearsed.refusal !== undefined && !rehearsed.refusal.isTooMuch)
-    throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
-  const { valuesLost } = rehearsed
-  await refuseLoss(plan, { valuesLost }, options)
+  const [refusal] = rehearsed.refusals
+  if (refusal !== undefined && !refusal.isTooMuch) throw refusedPlan(refusal, planLines(plan, rehearsed))
+  const made: Rehearsed = { valuesLost: rehearsed.valuesLost, refusals: [] }
+  await refuseLoss(plan, made, options)
   await applySteps(context, plan, options)
   await waitForIndexes(context, restrictToScope(target, scope))
   if (!(await isReached(context, planned)))
@@ -210,7 +212,7 @@ async function applyStepwise(
   if (plan.steps.length === 0 && (await readSchemaLog(client)).at(-1)?.text === (await text()))
     return output.result({ version: null, steps: [] }, () => ['The schema is up to date.'])
   const { version, steps } = await noted(client, planned, options, [])
-  await output.result({ version, steps }, () => [...planLines(plan, { valuesLost }), `Applied as version ${version}.`])
+  await output.result({ version, steps }, () => [...planLines(plan, made), `Applied as version ${version}.`])
 }
 
 export async function showSchemaLog(

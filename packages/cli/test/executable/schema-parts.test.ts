@@ -133,6 +133,89 @@ it('a plan is shown also where it cannot be carried out, with the reason at the 
   })
 })
 
+it('a plan shows each constraint that stored objects violate, and how many of them, in all classes', async () => {
+  const { client, run, write } = await inEmpty()
+  const text = (task: string, ...rest: string[]) => `UPDATE SCHEMA {
+  CREATE CLASS Other {n: Integer${rest.join('')}}
+  CREATE CLASS Plain {n: Integer}
+  CREATE CLASS Task {${task}}
+}`
+  write('base.do', text('n: Integer, s: String, r: Reference{Referenced: Task}, l: List{Element: Integer}, t: String'))
+  expect(await run('apply', 'base.do')).toMatchObject({ code: 0 })
+  for (let n = 0; n < 9; n++) await client.createObject('Task', { n, s: `s${n % 3}`, l: [n, n] })
+  await client.createObject('Other', { n: 1 })
+  const strict = [
+    'n: Integer{Minimum: 0, Maximum: 4}',
+    's: String{Unique}',
+    'r: Reference{Referenced: Task, Required}',
+    'l: List{Element: Integer, UniqueItems}',
+    't: String{MaxLength: 10}',
+    'CHECK k: n < 7',
+  ]
+  write('strict.do', text(strict.join(', '), '{Minimum: 2}'))
+  const planned = await run('plan', 'strict.do')
+  expect(planned.code).toBe(5)
+  expect(planned.stdout.replaceAll(/\(\d+-\d+-\d+-\d+/g, '(oid')).toBe(
+    [
+      'x ALTER CLASS Other {ALTER n {Minimum: 2}}',
+      '    cannot be done: 1 object violates minimum of attribute n of class Other (oid): nothing was changed.',
+      'x ALTER CLASS Task {ALTER n {Minimum: 0, Maximum: 4}}',
+      '    cannot be done: 4 objects violate maximum of attribute n of class Task (oid and others).',
+      'x ALTER CLASS Task {ALTER s {Unique}}',
+      '    cannot be done: 9 objects violate isUnique of attribute s of class Task (oid and others).',
+      'x ALTER CLASS Task {ALTER r {Required}}',
+      '    cannot be done: 9 objects violate isRequired of attribute r of class Task (oid and others).',
+      'x ALTER CLASS Task {ALTER l {UniqueItems}}',
+      '    cannot be done: 9 objects violate uniqueItems of attribute l of class Task (oid and others).',
+      '  ALTER CLASS Task {ALTER t {MaxLength: 10}}',
+      'x ALTER CLASS Task {ADD CHECK k: n < 7}',
+      '    cannot be done: 2 objects violate check k of class Task (oid and others).',
+      '',
+    ].join('\n'),
+  )
+  expect(planned.stderr).toMatch(
+    /^ashlar: 1 object violates minimum of attribute n of class Other .*: nothing was changed\.\n$/,
+  )
+  const { steps } = JSON.parse((await run('plan', 'strict.do', '--json')).stdout)
+  expect(steps.map((step: { refusal?: string }) => step.refusal !== undefined)).toEqual([
+    ...[true, true, true, true, true],
+    ...[false, true],
+  ])
+  for (const words of [['apply'], ['apply', '--stepwise']]) {
+    const applied = await run(...words, 'strict.do')
+    expect(applied).toMatchObject({ code: 5, stderr: expect.stringContaining('9 objects violate isUnique') })
+    expect(await run('check', 'base.do')).toMatchObject({ code: 0 })
+  }
+  // One constraint alone: the message of the server, at its step.
+  write(
+    'unique.do',
+    text(
+      'n: Integer{Minimum: 0}, s: String{Unique}, r: Reference{Referenced: Task}, l: List{Element: Integer}, t: String',
+    ),
+  )
+  expect((await run('plan', 'unique.do')).stdout).toMatch(
+    /^ {2}ALTER CLASS Task \{ALTER n \{Minimum: 0\}\}\nx ALTER CLASS Task \{ALTER s \{Unique\}\}\n {4}cannot be done: .*"s0" .* 9 objects have values that others have\.\n$/,
+  )
+})
+
+it('a plan shows the new expression of a computed attribute', async () => {
+  const { client, run, write } = await inEmpty()
+  const text = (c: string) => `UPDATE SCHEMA { CREATE CLASS Task {n: Integer, c: ${c}} }`
+  write('base.do', text('Integer = (n + 1)'))
+  expect(await run('apply', 'base.do')).toMatchObject({ code: 0 })
+  const changes: readonly (readonly [string, string])[] = [
+    ['Integer = (n + 2)', 'Computed: (n + 2)'],
+    ['Integer{Stored} = (n + 3)', 'Computed: (n + 3), Stored'],
+    ['Integer = (n + 3)', 'Computed: (n + 3)'],
+  ]
+  for (const [type, shown] of changes) {
+    write('next.do', text(type))
+    expect((await run('plan', 'next.do')).stdout).toBe(`  ALTER CLASS Task {ALTER c {${shown}}}\n`)
+    await client.query(`UPDATE SCHEMA {ALTER CLASS Task {ALTER c {${shown}}}}`)
+    expect(await run('check', 'next.do')).toMatchObject({ code: 0 })
+  }
+})
+
 it('a reference is given an inverse by files, and loses it again, with its references kept', async () => {
   const { client, run, write } = await inEmpty()
   write('fleet.do', fleet)

@@ -219,7 +219,7 @@ export class CatalogTransaction {
 
   /** Plans the change on the present catalog; `isStep`: it is part of a larger transaction. Throws the errors of `planAlter`. */
   planAlter(command: AlterClass, isStep: boolean): Promise<AlterPlan> {
-    return this.plan(async (current) => planAlter(current, command, this.alterContext(isStep)))
+    return this.plan(async (current) => runYieldingIfLong(planAlter(current, command, this.alterContext(isStep))))
   }
 
   /** Like `planAlter`, for a batch of descriptions. */

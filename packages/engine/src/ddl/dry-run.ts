@@ -1,6 +1,7 @@
 /** Dry runs (contract 5.3.3): counts the effects and losses of a schema change on one snapshot, without changing anything. */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { unreachable } from '../errors.ts'
+import { equalKeysOf } from '../indexes/equal-keys.ts'
 import type { EngineLimits } from '../limits.ts'
 import { type Container, type Containers, listContainers } from '../records/container-registry.ts'
 import { attributeOfKey, containerLinksRange, kindOfForm, kindOfKey } from '../records/link-keys.ts'
@@ -63,7 +64,8 @@ export async function reportDefinitions(context: DryRunContext, command: DefineC
 
 /** Throws the errors of the change itself, including ValuesWouldBeLost and UniqueViolation. */
 export async function reportAlteration(context: DryRunContext, command: AlterClass): Promise<SchemaReport> {
-  return reportPlan(context, planAlter(context.catalog, command, alterContext(context)))
+  const plan = await runYieldingIfLong(planAlter(context.catalog, command, alterContext(context)))
+  return reportPlan(context, plan)
 }
 
 function alterContext({ limits, session, isStep, expressions }: DryRunContext): AlterContext {
@@ -83,10 +85,11 @@ async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<Sche
     plan.kind === 'online' ? await checkOnline(context, plan, pending) : await checkInTransaction(context, plan)
   if (!plan.isLossAllowed) losses.refuse()
   const newContainers = containers.cached()
-  ;(await countViolations(snapshot, next, constraintsToCheck(plan), { expressions, newContainers })).refuse()
+  const violations = await countViolations(snapshot, next, constraintsToCheck(plan), { expressions, newContainers })
   // The pending catalog converts values, and has no expressions that are still to come.
   const [keyed, built] = plan.kind === 'online' ? [pending, plan.replacements] : [next, plan.rebuilt]
-  for (const index of built) await refuseEqualKeys(snapshot, keyed, index, containers.cached())
+  const equalKeys = await equalKeysOf(built, (index) => refuseEqualKeys(snapshot, keyed, index, newContainers))
+  violations.refuse(undefined, equalKeys)
   return report(context, plan, losses.all())
 }
 

@@ -1,5 +1,6 @@
 /** Checks whether a unique index would remain unique after a change of types, without building it and in bounded memory. */
 import { createHash } from 'node:crypto'
+import { countedEqualKeys, namedOidsMax } from '../indexes/equal-keys.ts'
 import { type IndexKeyFormat, makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf, uniqueViolationError } from '../indexes/maintain.ts'
 import { comparedKeysMax } from '../limits.ts'
@@ -15,7 +16,8 @@ import type { ClassNumber } from '../types/type-spec.ts'
 
 /**
  * `changing`: a catalog that marks the attributes as changing and contains the replacement of the present index. Compares
- * digests of keys; for many objects in several passes, each over a part of the digests. Throws UniqueViolation.
+ * digests of keys; for many objects in several passes, each over a part of the digests. Throws UniqueViolation with the number of
+ * objects whose keys others have.
  */
 export async function refuseEqualKeys(
   snapshot: Snapshot,
@@ -28,19 +30,27 @@ export async function refuseEqualKeys(
   if (index?.isUnique !== true) return
   const classes = coveredClasses(changing, index)
   const passes = Math.max(1, Math.ceil((await countObjects(snapshot, classes, newContainers)) / keysMax))
+  const equal = new Set<string>()
+  let [objects, first]: [number, Digested | undefined] = [0, undefined]
   for (let pass = 0; pass < passes; pass++) {
-    const seen = new Set<string>()
-    for await (const { object, keyFormat, digest } of digests(snapshot, changing, index, newContainers)) {
+    const isShared = new Map<string, boolean>()
+    for await (const digested of digests(snapshot, changing, index, newContainers)) {
+      const { digest } = digested
       if (digest.readUInt32BE(0) % passes !== pass) continue
       const text = digest.toString('latin1')
-      if (!seen.has(text)) {
-        seen.add(text)
-        continue
-      }
-      const holder = await firstWith(snapshot, changing, index, newContainers, digest)
-      throw uniqueViolationError(keyFormat, object.format.cls.name, object.values, holder ?? object.oid)
+      const before = isShared.get(text)
+      isShared.set(text, before !== undefined)
+      if (before === undefined) continue
+      objects += before ? 1 : 2
+      first ??= digested
+      if (equal.size < namedOidsMax) equal.add(text)
     }
   }
+  if (first === undefined) return
+  const { object, keyFormat, digest } = first
+  const { holder, oids } = await objectsWith(snapshot, changing, index, newContainers, equal, digest)
+  const error = uniqueViolationError(keyFormat, object.format.cls.name, object.values, holder ?? object.oid)
+  throw countedEqualKeys(error, changing, index, objects, oids)
 }
 
 interface Digested {
@@ -71,17 +81,24 @@ async function* digests(
 /** Long enough to make collisions of digests negligible. */
 const digestBytes = 16
 
-async function firstWith(
+/** Returns the first objects with one of the digests, and the first one with `digest`. */
+async function objectsWith(
   snapshot: Snapshot,
   changing: Catalog,
   index: IndexDefinition,
   newContainers: readonly Container[],
-  target: Buffer,
-): Promise<Oid | undefined> {
-  for await (const { object, digest } of digests(snapshot, changing, index, newContainers)) {
-    if (digest.equals(target)) return object.oid
+  equal: ReadonlySet<string>,
+  digest: Buffer,
+): Promise<{ readonly holder: Oid | undefined; readonly oids: readonly Oid[] }> {
+  const oids: Oid[] = []
+  let holder: Oid | undefined
+  for await (const one of digests(snapshot, changing, index, newContainers)) {
+    if (!equal.has(one.digest.toString('latin1'))) continue
+    if (one.digest.equals(digest)) holder ??= one.object.oid
+    if (oids.length < namedOidsMax) oids.push(one.object.oid)
+    if (holder !== undefined && oids.length === namedOidsMax) break
   }
-  return undefined
+  return { holder, oids }
 }
 
 function keyFormatOf(format: ClassFormat, { number }: IndexDefinition): IndexKeyFormat | undefined {

@@ -1,4 +1,5 @@
 /** Changes a class within one transaction: checks and rewrites objects and fills indexes before its commit. */
+import { equalKeysOf } from '../indexes/equal-keys.ts'
 import type { CheckSource } from '../records/constraints.ts'
 import { constraintsToCheck, type TransactionalAlter } from '../schema/alter-plan.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
@@ -27,10 +28,11 @@ export async function alterInTransaction(own: AlterTransaction, plan: Transactio
     await pairObjects(unit, pairing, oids)
     await flushObjects(unit)
   }
-  for (const number of plan.rebuilt) await own.buildIndex(number)
+  const equalKeys = await equalKeysOf(plan.rebuilt, (number) => own.buildIndex(number))
   const newContainers = own.containers.cached()
   const { transaction, catalog, expressions } = own
   const checked = constraintsToCheck(plan)
   await requireCountedLinks(own.beginUnit(), oids, checked, expressions)
-  ;(await countViolations(transaction.overlay(), catalog, checked, { expressions, newContainers })).refuse()
+  const violations = await countViolations(transaction.overlay(), catalog, checked, { expressions, newContainers })
+  violations.refuse(undefined, equalKeys)
 }

@@ -1,5 +1,6 @@
 /** Counts the stored objects that violate constraints, by constraint, for ObjectsViolateConstraint (contract 10.5). */
 import { AshlarError } from '../errors.ts'
+import { type EqualKeys, namedOidsMax } from '../indexes/equal-keys.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import type { NewCheck } from '../schema/pending-checks.ts'
 import type { Oid } from '../types/oid.ts'
@@ -18,8 +19,6 @@ export interface ConstraintViolations {
   /** The first OIDs. */
   readonly oids: readonly Oid[]
 }
-
-const oidsMax = 10
 
 type ViolatedAttribute = Pick<Attribute, 'number' | 'name'>
 
@@ -61,17 +60,26 @@ export class Violations {
       return
     }
     before.objects++
-    if (before.oids.length < oidsMax) before.oids = [...before.oids, oid]
+    if (before.oids.length < namedOidsMax) before.oids = [...before.oids, oid]
   }
 
   get all(): readonly ConstraintViolations[] {
     return [...this.found.values()]
   }
 
-  /** Throws ObjectsViolateConstraint if there are violations. `outcome`: what became of the request. */
-  refuse(outcome = 'nothing was changed.'): void {
-    const violations = this.all
-    if (violations.length === 0) return
+  /**
+   * Throws ObjectsViolateConstraint if there are violations, otherwise the first of `equalKeys`. `outcome`: what became of the
+   * request. `equalKeys`: what `equalKeysOf` has returned, each of which is also a violation.
+   */
+  refuse(outcome = 'nothing was changed.', equalKeys: readonly EqualKeys[] = []): void {
+    const [first] = equalKeys
+    const counted = equalKeys.flatMap((error) => error.extensions.violations)
+    if (this.found.size === 0) {
+      if (first === undefined) return
+      const messages = equalKeys.map(({ message }) => message).join(' ')
+      throw new AshlarError(first.type, messages, first.errors, { violations: counted })
+    }
+    const violations = [...this.all, ...counted]
     const message = `${violations.map(describe).join(', ')}: ${outcome}`
     throw new AshlarError('ObjectsViolateConstraint', message, [], { violations })
   }

@@ -17,6 +17,7 @@ import {
   type AttributeFormat,
   type ClassFormat,
   type ComputedValue,
+  embeddedIn,
   type FormatSource,
   provideComputedValues,
 } from '../records/class-format.ts'
@@ -29,6 +30,8 @@ import { type BoundExpression, expressionText, isExpression, type SchemaExpressi
 import { attributesUsed, describeSite, type ExpressionSite, namesIn } from '../schema/expression-uses.ts'
 import { withConvertedTypes } from '../schema/rechecked-checks.ts'
 import { sequenceNamed } from '../schema/sequence-definition.ts'
+import type { Awaitable } from '../store/store.ts'
+import { runToEnd, runYieldingIfLong } from '../store/time-slice.ts'
 import { ValueError } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { ObjectExpressions, ValueExpression } from '../write/object-expressions.ts'
@@ -67,6 +70,8 @@ export class CompiledExpressions implements ObjectExpressions {
   private readonly pool: MemoryPool
   private readonly limits: EngineLimits
   private readonly checks = new WeakMap<ClassFormat, readonly ObjectCheck[]>()
+  private readonly preparing = new WeakMap<ClassFormat, Promise<void>>()
+  private readonly prepared = new WeakSet<ClassFormat>()
   private readonly values = {
     default: new WeakMap<ClassFormat, readonly ValueExpression[]>(),
     onUpdate: new WeakMap<ClassFormat, readonly ValueExpression[]>(),
@@ -108,32 +113,75 @@ export class CompiledExpressions implements ObjectExpressions {
     }
   }
 
+  prepare(format: ClassFormat, formats: FormatSource): Awaitable<void> {
+    if (this.prepared.has(format)) return undefined
+    const known = this.preparing.get(format)
+    if (known !== undefined) return known
+    const work = runYieldingIfLong(this.preparingSteps(format, formats, new Set()))
+    if (!(work instanceof Promise)) return undefined
+    const preparing = work.finally(() => this.preparing.delete(format))
+    this.preparing.set(format, preparing)
+    return preparing
+  }
+
+  private *preparingSteps(
+    format: ClassFormat,
+    formats: FormatSource,
+    seen: Set<ClassFormat>,
+  ): Generator<undefined, void> {
+    if (seen.has(format)) return
+    seen.add(format)
+    yield* this.checkSteps(format, formats)
+    yield* this.valueSteps('default', format, formats.catalog)
+    yield* this.valueSteps('onUpdate', format, formats.catalog)
+    for (const { index } of format.computedAttributes) {
+      yield
+      format.computedAt(index)
+    }
+    for (const attribute of format.attributes) {
+      const inner = embeddedIn(attribute)
+      if (inner?.hasProperties === true) yield* this.preparingSteps(inner, formats, seen)
+    }
+    this.prepared.add(format)
+  }
+
   checksOf(format: ClassFormat, formats: FormatSource): readonly ObjectCheck[] {
+    return this.checks.get(format) ?? runToEnd(this.checkSteps(format, formats))
+  }
+
+  private *checkSteps(format: ClassFormat, formats: FormatSource): Generator<undefined, readonly ObjectCheck[]> {
     let checks = this.checks.get(format)
     if (checks === undefined) {
-      checks = this.presentChecks(format, formats)
+      checks = yield* this.presentChecks(format, formats)
       const { catalog } = formats
       const next = withConvertedTypes(catalog)
       if (next !== catalog && checks.length > 0)
-        checks = [...checks, ...this.checksToCome(checks, format, formats, next)]
+        checks = [...checks, ...(yield* this.checksToCome(checks, format, formats, next))]
       this.checks.set(format, checks)
     }
     return checks
   }
 
-  private presentChecks(format: ClassFormat, { catalog }: FormatSource): readonly ObjectCheck[] {
-    return lineageOf(format.cls).flatMap((cls) => this.declaredChecks(cls, format, catalog))
+  private *presentChecks(format: ClassFormat, { catalog }: FormatSource): Generator<undefined, readonly ObjectCheck[]> {
+    const found: ObjectCheck[] = []
+    for (const cls of lineageOf(format.cls)) {
+      for (const check of this.declaredChecks(cls, format, catalog)) {
+        found.push(check)
+        yield
+      }
+    }
+    return found
   }
 
   /** The same checks over the values that the attributes will have once their types have changed. `next`: the catalog with the new types. */
-  private checksToCome(
+  private *checksToCome(
     present: readonly ObjectCheck[],
     format: ClassFormat,
     formats: FormatSource,
     next: Catalog,
-  ): readonly ObjectCheck[] {
+  ): Generator<undefined, readonly ObjectCheck[]> {
     const nextFormats = recordFormats(next)
-    const nextChecks = this.presentChecks(nextFormats.byNumber(format.cls.number), nextFormats)
+    const nextChecks = yield* this.presentChecks(nextFormats.byNumber(format.cls.number), nextFormats)
     return nextChecks.map((check, i): ObjectCheck => {
       const now = present[i] as ObjectCheck
       const isBrokenBy = (values: readonly unknown[]): boolean => {
@@ -144,21 +192,21 @@ export class CompiledExpressions implements ObjectExpressions {
   }
 
   defaultsOf(format: ClassFormat, { catalog }: FormatSource): readonly ValueExpression[] {
-    return this.valuesOf('default', format, catalog)
+    return this.values.default.get(format) ?? runToEnd(this.valueSteps('default', format, catalog))
   }
 
   updatesOf(format: ClassFormat, { catalog }: FormatSource): readonly ValueExpression[] {
-    return this.valuesOf('onUpdate', format, catalog)
+    return this.values.onUpdate.get(format) ?? runToEnd(this.valueSteps('onUpdate', format, catalog))
   }
 
-  private declaredChecks(cls: SchemaClass, format: ClassFormat, catalog: Catalog): ObjectCheck[] {
+  private *declaredChecks(cls: SchemaClass, format: ClassFormat, catalog: Catalog): Generator<ObjectCheck> {
     const { properties, pendingChecks = [] } = cls.definition
     const present = (properties?.checks ?? []).map((check) => ({ ...check, isPending: false }))
     const all = [...present, ...pendingChecks.map((check) => ({ ...check, isPending: true }))]
-    return all.map(({ name, expression, message, isValidated, isPending }) => {
+    for (const { name, expression, message, isValidated, isPending } of all) {
       const site: ExpressionSite = { kind: 'checks', name, attribute: undefined }
       const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
-      return {
+      yield {
         name,
         owner: cls.number,
         isValidated: isValidated !== false && !isPending,
@@ -171,27 +219,32 @@ export class CompiledExpressions implements ObjectExpressions {
           return this.valueOf(compiled, objectOf(format, values), null, what, (value) => value) === false
         },
       }
-    })
+    }
   }
 
-  private valuesOf(kind: 'default' | 'onUpdate', format: ClassFormat, catalog: Catalog): readonly ValueExpression[] {
-    let found = this.values[kind].get(format)
-    if (found === undefined) {
-      found = format.attributes.flatMap(({ attribute, codec, index }) => {
-        const expression = attribute.properties?.own[kind]
-        if (!isExpression(expression) || (attribute.spec.logicalType as string) === 'json') return []
-        const cls = attribute.declaringClass
-        const site: ExpressionSite = { kind, name: attribute.name, attribute }
-        const what = describeSite(cls.name, site)
-        const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
-        const valueFor: ValueExpression['valueFor'] = (values, user, numbers) => {
-          const accept = (value: unknown): unknown => acceptedValue(codec, compiled.type, value, catalog)
-          return this.valueOf(compiled, objectOf(format, values), user as UserValue, what, accept, numbers)
-        }
-        return { index, valueFor, draws: compiled.draws }
-      })
-      this.values[kind].set(format, found)
+  private *valueSteps(
+    kind: 'default' | 'onUpdate',
+    format: ClassFormat,
+    catalog: Catalog,
+  ): Generator<undefined, readonly ValueExpression[]> {
+    const known = this.values[kind].get(format)
+    if (known !== undefined) return known
+    const found: ValueExpression[] = []
+    for (const { attribute, codec, index } of format.attributes) {
+      const expression = attribute.properties?.own[kind]
+      if (!isExpression(expression) || (attribute.spec.logicalType as string) === 'json') continue
+      const cls = attribute.declaringClass
+      const site: ExpressionSite = { kind, name: attribute.name, attribute }
+      const what = describeSite(cls.name, site)
+      const compiled = this.compile(expression as BoundExpression, site, cls, catalog)
+      const valueFor: ValueExpression['valueFor'] = (values, user, numbers) => {
+        const accept = (value: unknown): unknown => acceptedValue(codec, compiled.type, value, catalog)
+        return this.valueOf(compiled, objectOf(format, values), user as UserValue, what, accept, numbers)
+      }
+      found.push({ index, valueFor, draws: compiled.draws })
+      yield
     }
+    this.values[kind].set(format, found)
     return found
   }
 

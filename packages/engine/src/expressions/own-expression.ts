@@ -1,13 +1,12 @@
 /** Binds expressions over the values of a single object to its class and rejects impermissible constructs (contract 10.6). */
 
-import { expressionTokensMax } from '../query/bind/bind-computed.ts'
+import { parseSchemaExpression } from '../query/bind/bind-computed.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
 import { type Bound, isTimeOrChance, operandsOf } from '../query/bind/bound.ts'
 import { assignable } from '../query/bind/coercion.ts'
 import { followsReferences, isRecordOnlyItself } from '../query/bind/record-only.ts'
 import { type Binder, contextScope, type Scope } from '../query/bind/scope.ts'
 import type { Expression } from '../query/language/ast.ts'
-import { parsePredicate } from '../query/parse/parse.ts'
 import { createPredicateBinder } from '../query/plan-cache.ts'
 import { typeOfStatement } from '../query/statements/statement-kinds.ts'
 import { typeOfSpec, type ValueType } from '../query/values/value-type.ts'
@@ -37,7 +36,7 @@ export function bindOwnExpression(
   isStored: boolean,
   onName?: Binder['onName'],
 ): OwnExpression {
-  const expression = parsePredicate(text, expressionTokensMax)
+  const expression = parseSchemaExpression(text)
   const binder = createPredicateBinder(text, recordFormats(catalog), typeOfStatement)
   binder.onName = onName
   const slot = binder.newSlot()

@@ -1,7 +1,7 @@
 /** Builds an index as part of a transaction, over the objects visible to it. The commit requires all indexed objects to be unchanged. */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import { assert } from '../errors.ts'
+import { type AshlarError, assert } from '../errors.ts'
 import type { Container } from '../records/container-registry.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -12,6 +12,7 @@ import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidBytes } from '../types/oid.ts'
 import { coveredClasses } from './build.ts'
+import { countedEqualKeys, namedOidsMax } from './equal-keys.ts'
 import { makeIndexKey } from './index-key.ts'
 import { indexFormatsOf, uniqueViolationError } from './maintain.ts'
 
@@ -25,6 +26,8 @@ export async function buildIndexInTransaction(
 ): Promise<void> {
   const formats = recordFormats(catalog)
   const holders = new Map<string, Oid>()
+  const equal = new Set<Oid>()
+  let violation: AshlarError | undefined
   const build = (oid: Oid, record: Bytes): void => {
     const format = formats.forShape(shapeNumberOf(record))
     const keyFormat = indexFormatsOf(format).all.find((candidate) => candidate.index.number === index.number)
@@ -33,7 +36,11 @@ export async function buildIndexInTransaction(
     const { key } = makeIndexKey(keyFormat, values, oid)
     const text = key.toString('latin1')
     const holder = holders.get(text)
-    if (holder !== undefined) throw uniqueViolationError(keyFormat, format.cls.name, values, holder)
+    if (holder !== undefined) {
+      violation ??= uniqueViolationError(keyFormat, format.cls.name, values, holder)
+      equal.add(holder).add(oid)
+      return
+    }
     holders.set(text, oid)
     transaction.put(key, oidBytes(oid))
   }
@@ -46,4 +53,6 @@ export async function buildIndexInTransaction(
     objectsMax,
     build,
   ));
+  if (violation === undefined) return
+  throw countedEqualKeys(violation, catalog, index, equal.size, [...equal].slice(0, namedOidsMax))
 }

@@ -5,6 +5,7 @@ import { setReference } from '../links/relationships.ts'
 import { applyChange, applyStepwise } from '../records/apply-change.ts'
 import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
+import { isComputed } from '../records/computed.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { inSlices, runYieldingIfLong } from '../store/time-slice.ts'
@@ -12,7 +13,7 @@ import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ChangeGuard } from '../write/change-guard.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { type ObjectState, setValue } from '../write/working-set.ts'
+import { type ObjectState, setValue, touch } from '../write/working-set.ts'
 import { attributeError } from './attribute-error.ts'
 
 /** Applies them in order; other attributes keep their values. Throws InvalidReference, ValueNotAllowed, Forbidden. */
@@ -23,8 +24,12 @@ export async function applyChanges(
 ): Promise<void> {
   const decoding = unit.objects.decodeLong(state)
   if (decoding !== undefined) await decoding
+  if (state.format.hasProperties) {
+    const preparing = unit.expressions.all.prepare(state.format, unit.objects.formats)
+    if (preparing !== undefined) await preparing
+  }
   state.isAddressed = true
-  if (changes.length > 0) state.isUpdated = true
+  if (changes.some(({ attribute: { attribute } }) => !isComputed(attribute))) state.isUpdated = true
   for (const { attribute, name, change } of changes) {
     try {
       const applied = applyTo(unit, state, attribute, change)
@@ -33,6 +38,14 @@ export async function applyChanges(
       throw refusal(error, unit, state, name)
     }
   }
+  if (state.isUpdated) touchForUpdates(unit, state)
+}
+
+/** Links are not values of the record, which has to be written for the values of `onUpdate`. */
+function touchForUpdates({ expressions, objects, isUnchecked }: UnitOfWork, state: ObjectState): void {
+  const { format, stored, changed } = state
+  if (stored === undefined || changed !== undefined || !format.hasProperties || isUnchecked) return
+  if (expressions.all.updatesOf(format, objects.formats).length > 0) touch(state)
 }
 
 /** The error may depend on the old value, since an unchanged reference is not checked: the commit requires it. */

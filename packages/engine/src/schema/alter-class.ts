@@ -1,6 +1,5 @@
 /** Computes a change of a class: renames it, or deletes, renames, retypes, adds and constrains attributes (contract 5.3, 10.5). */
 import { AshlarError, type CommandPlace, truncateForMessage } from '../errors.ts'
-import { runToEnd } from '../store/time-slice.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { checkAttributeCount } from './check-drafts.ts'
@@ -15,7 +14,7 @@ import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts
 import { constrainAttributes, leaveUnvalidated, withConstraints } from './constrain-attributes.ts'
 import { declaredAttribute } from './declared-attribute.ts'
 import { defineAttribute } from './define-attribute.ts'
-import { classesWithNewShape, nextState, withDefinition } from './define-classes.ts'
+import { classesWithNewShape, nextStateYielding, withDefinition } from './define-classes.ts'
 import { changeClassProperties, retypedProperties } from './define-properties.ts'
 import { attributesNamed } from './expression.ts'
 import { describeSite, type ExpressionBinder } from './expression-uses.ts'
@@ -59,15 +58,15 @@ export interface AlteredState {
  * Does not check whether stored values fit the new types. Throws InvalidName, ClassExists, UnknownAttribute, AttributeExists,
  * AttributeInUse, and the errors of attribute definitions.
  */
-export function alterClass(
+export function* alterClass(
   catalog: Catalog,
   cls: SchemaClass,
   command: AlterClass,
   options: AlterOptions,
-): AlteredState {
-  const altered = alterWithoutExpressions(catalog, cls, command, options)
+): Generator<undefined, AlteredState> {
+  const altered = yield* alterWithoutExpressions(catalog, cls, command, options)
   if (command.kind !== 'renameClass') refuseCountedMoves(altered, command)
-  const state = runToEnd(withBoundExpressions(catalog, altered.state, expressionChange(command, options)))
+  const state = yield* withBoundExpressions(catalog, altered.state, expressionChange(command, options))
   const isValidating = command.kind === 'renameClass' || command.isValidating
   return { ...altered, ...withRecheckedChecks({ ...altered, state }, altered.newChecks, isValidating) }
 }
@@ -97,12 +96,12 @@ function expressionChange(command: AlterClass, { expressions: binder }: AlterOpt
   return { binder, isCascading: command.isCascading, placeOf }
 }
 
-function alterWithoutExpressions(
+function* alterWithoutExpressions(
   catalog: Catalog,
   cls: SchemaClass,
   command: AlterClass,
   options: AlterOptions,
-): AlteredState {
+): Generator<undefined, AlteredState> {
   if (command.kind === 'renameClass') {
     const state = withSettledIndexes(renameClass(catalog, cls, command.classRename))
     const none = { droppedIndexes: [], retypes: [], pairings: [], newChecks: [], newKeys: [] }
@@ -118,7 +117,7 @@ function alterWithoutExpressions(
   const staged = batch.stageAttributes(draft, command.attributesToAdd, addition, attributesMax)
   const context = { catalog, batch, prepared, isValidating }
   const retypes = retypeAttributes(context, draft, command, dropped)
-  batch.defineTypes(draft, staged)
+  yield* batch.defineTypes(draft, staged)
   if (!isValidating) leaveUnvalidated(staged)
   const constrained = constrainAttributes(context, draft, command.attributesToConstrain)
   const recomputed = recomputedAttributes(context, draft, retypes)
@@ -134,7 +133,7 @@ function alterWithoutExpressions(
   }
   checkEmbedding(builder)
   refuseChangingParts(builder, draft, staged)
-  const shaped = nextState(catalog.state, batch, reshaped)
+  const shaped = yield* nextStateYielding(catalog.state, batch, reshaped)
   const isRedefined = (isRenamed || draft.isRedefined) && !draft.needsNewShape
   const state = isRedefined ? withDefinition(shaped, draft) : shaped
   const isDropped = ({ number, replaces }: IndexDefinition): boolean =>

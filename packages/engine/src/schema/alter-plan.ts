@@ -100,7 +100,7 @@ export interface OnlineAlter extends PreparedAlter {
   /** The store session of the process that makes the change. */
   readonly session: number
   /** Recomputes the catalog that completes the change from one in which it is prepared. */
-  readonly complete: (catalog: Catalog, prepared: PreparedParts) => CatalogState | Generator<undefined, CatalogState>
+  readonly complete: (catalog: Catalog, prepared: PreparedParts) => Generator<undefined, CatalogState>
 }
 
 /** Everything in one transaction: check and rewrite objects, publish `next`, fill the indexes `rebuilt`. */
@@ -116,19 +116,23 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
  * The plan is valid as long as the catalog is unchanged; its commit must require the catalog's version. Throws
  * ClassNotFound, ClassIsInternal, and the errors of `alterClass`.
  */
-export function planAlter(catalog: Catalog, command: AlterClass, context: AlterContext): AlterPlan {
+export function* planAlter(
+  catalog: Catalog,
+  command: AlterClass,
+  context: AlterContext,
+): Generator<undefined, AlterPlan> {
   const { attributesMax, expressions } = context
   const { number } = changedClass(catalog, command.className)
-  const alter = (current: Catalog, prepared: PreparedParts | undefined): AlteredState => {
+  const alter = (current: Catalog, prepared: PreparedParts | undefined): Generator<undefined, AlteredState> => {
     return alterClass(current, changedClass(current, String(number)), command, { attributesMax, prepared, expressions })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
-  const complete: OnlineAlter['complete'] = (current, prepared) => {
-    const altered = alter(current, prepared)
+  const complete = function* (current: Catalog, prepared: PreparedParts): Generator<undefined, CatalogState> {
+    const altered = yield* alter(current, prepared)
     refuseObsoleteKeys(current, altered)
     return altered.state
   }
-  return planOf(catalog, alter(catalog, undefined), { classNumbers: [number], isLossAllowed, complete }, context)
+  return planOf(catalog, yield* alter(catalog, undefined), { classNumbers: [number], isLossAllowed, complete }, context)
 }
 
 /**
@@ -265,8 +269,7 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   for (const check of plan.newChecks) {
     if (!prepared.checks.includes(check)) throw concurrentAlter(`Check ${check.name}`)
   }
-  const completed = plan.complete(catalog, prepared)
-  const computed = Symbol.iterator in completed ? yield* completed : completed
+  const computed = yield* plan.complete(catalog, prepared)
   const state =
     plan.progressClass === undefined ? computed : withValidation(computed, plan.progressClass.number, undefined)
   const removedCount = pendingChecksIn(catalog.state).length - pendingChecksIn(state).length

@@ -1,4 +1,4 @@
-/** Refuses constant defaults for which a check is false: a creation that gives none of the values would always fail (contract 10.1.7). */
+/** Refuses checks that are always false, and constant defaults for which a check is false: a creation that gives none of the values would always fail (contract 10.1.7). */
 import { isDeepStrictEqual } from 'node:util'
 import type { CommandPlace } from '../errors.ts'
 import { formatForMessage } from '../types/logical-type.ts'
@@ -36,8 +36,11 @@ export function refuseBrokenDefaults(
       if (!binder.isFalseForDefaults(expression, site, cls, catalog)) continue
       const constants = used.filter(({ properties }) => properties?.own.computed === undefined)
       const defaults = constants.map((one) => `${one.name} ${formatForMessage(one.properties?.own.default)}`).join(', ')
-      const words = `${expressionText(expression, namesIn(catalog))} is false for the default of ${defaults}`
-      const message = `${describeSite(cls.name, site)}: ${words}, so creations that give no value would always be refused.`
+      const where = `${describeSite(cls.name, site)}: ${expressionText(expression, namesIn(catalog))}`
+      const message =
+        constants.length === 0
+          ? `${where} is false whatever an object holds, so creations would always be refused.`
+          : `${where} is false for the default of ${defaults}, so creations that give no value would always be refused.`
       throw commandError('InvalidDefinition', message, place ?? [])
     }
   }
@@ -53,7 +56,7 @@ function defaultsUsed(
     const { default: value = null, computed } = one?.properties?.own ?? {}
     return one !== undefined && (computed !== undefined || (value !== null && !isDefaultExpression(value, one.spec)))
   }
-  return used.length > 0 && used.every(isDefined) ? used : undefined
+  return used.every(isDefined) ? used : undefined
 }
 
 function isUnchanged({ number, spec, properties }: Attribute, before: Catalog): boolean {

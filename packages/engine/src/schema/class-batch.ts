@@ -98,8 +98,10 @@ export class ClassBatch {
     return this.added.has(number)
   }
 
-  defineTypes(draft: ClassDraft, staged: readonly StagedAttribute[]): void {
-    for (const { description, place, attribute, isNew } of staged) {
+  /** Yields between attributes, whose properties may have to be compiled. */
+  *defineTypes(draft: ClassDraft, staged: readonly StagedAttribute[]): Generator<undefined, void> {
+    for (const [i, { description, place, attribute, isNew }] of staged.entries()) {
+      if (i > 0) yield
       const spec = defineAttribute(this.builder, draft, description, place)
       if (isNew) {
         attribute.spec = spec

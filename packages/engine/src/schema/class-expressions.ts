@@ -8,6 +8,7 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { buildCatalog } from './build-catalog.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { refuseBrokenDefaults } from './check-defaults.ts'
+import { refuseChainedValues } from './check-value-order.ts'
 import type { Attribute, CatalogState, ClassDefinition } from './class-definition.ts'
 import { commandError } from './command-error.ts'
 import {
@@ -114,7 +115,7 @@ export interface ExpressionChange {
 
 /**
  * Returns the state with new expressions bound and those affected by the change bound again with unchanged meaning. Throws
- * InvalidDefinition, Forbidden for sequences, and AttributeInUse for an expression that names a deleted attribute or class. Yields between classes.
+ * InvalidDefinition, Forbidden for sequences, and AttributeInUse for an expression that names a deleted attribute or class. Yields between expressions.
  */
 export function* withBoundExpressions(
   before: Catalog,
@@ -135,20 +136,22 @@ export function* withBoundExpressions(
       classes.push(definition)
       continue
     }
-    yield
-    classes.push(
-      mapExpressions(definition, (expression, site) => {
-        const isSettled = !mayChange(expression) && usedClasses(cls, expression, catalog).every(isUnchanged)
-        if (isSettled) return expression
-        // Before an error could reveal whether the sequence exists.
-        if ('text' in expression && drawing.test(expression.text)) requireDatabaseRight(before, 'define')
-        const result = bound(expression, site, cls, catalog, names, binder)
-        if ('text' in expression) added.set(result, expression.place)
-        return result
-      }),
-    )
+    const results: SchemaExpression[] = []
+    for (const { expression, site } of expressionsOf(definition)) {
+      yield
+      const isSettled = !mayChange(expression) && usedClasses(cls, expression, catalog).every(isUnchanged)
+      // Before an error could reveal whether the sequence exists.
+      if ('text' in expression && drawing.test(expression.text)) requireDatabaseRight(before, 'define')
+      const result = isSettled ? expression : bound(expression, site, cls, catalog, names, binder)
+      if ('text' in expression) added.set(result, expression.place)
+      results.push(result)
+    }
+    // The expressions come in the same order.
+    let at = 0
+    classes.push(mapExpressions(definition, () => results[at++]))
   }
   refuseCircles(classes, added)
+  refuseChainedValues(classes, added)
   const next = { ...remaining, classes }
   refuseBrokenDefaults(before, next, added, binder)
   return next

@@ -84,7 +84,7 @@ export function* defineClassesYielding(
   for (const draft of reshaped) checkAttributeCount(draft, attributesMax)
   for (const [i, draft] of targets.entries()) {
     if (i > 0) yield
-    batch.defineTypes(draft, staged[i] as StagedAttribute[])
+    yield* batch.defineTypes(draft, staged[i] as StagedAttribute[])
     setClassProperties({ builder, prepared, isValidating: true }, draft, classes[i] as ClassDescription, [i])
   }
   for (const [i, draft] of targets.entries()) {
@@ -118,7 +118,8 @@ export function nextState(state: CatalogState, batch: ClassBatch, reshaped: read
   return runToEnd(nextStateYielding(state, batch, reshaped))
 }
 
-function* nextStateYielding(
+/** Like `nextState`, yielding between attributes. */
+export function* nextStateYielding(
   state: CatalogState,
   batch: ClassBatch,
   reshaped: readonly ClassDraft[],
@@ -132,7 +133,7 @@ function* nextStateYielding(
     if (i > 0) yield
     const shapeNumber = (draft.existing === undefined ? draft.number : batch.nextNumber++) as ShapeNumber
     definitions.set(draft.number, toDefinition(draft, shapeNumber))
-    shapes.push(toShape(draft, shapeNumber, initials, shaped))
+    shapes.push(yield* toShape(draft, shapeNumber, initials, shaped))
   }
   const existing = state.classes.map((cls) => definitions.get(cls.number) ?? cls)
   const added = reshaped.filter(({ existing }) => existing === undefined)
@@ -183,15 +184,17 @@ function toAttribute({ number, name, spec, properties, referrers, pendingType }:
 }
 
 /** `shaped`: the attributes so far, shared by the shapes of all classes that inherit them. */
-function toShape(
+function* toShape(
   draft: ClassDraft,
   number: ShapeNumber,
   initials: InitialValues,
   shaped: Map<DraftAttribute, ShapeAttribute>,
-): Shape {
-  const attributes = storedAttributes(draft).map((attribute) => {
+): Generator<undefined, Shape> {
+  const attributes: ShapeAttribute[] = []
+  for (const attribute of storedAttributes(draft)) {
     let one = shaped.get(attribute)
     if (one === undefined) {
+      yield
       const { number, conversion, isRecomputed, spec, pendingType } = attribute
       const initial = initials.of(draft, attribute)
       one = {
@@ -203,7 +206,7 @@ function toShape(
       }
       shaped.set(attribute, one)
     }
-    return one
-  })
+    attributes.push(one)
+  }
   return { number, classNumber: draft.number, attributes }
 }

@@ -192,7 +192,12 @@ export async function violationTo(guard: ChangeGuard, state: ObjectState, error:
 function valueSentence({ attribute, constraint, requirement, path, value }: ValueViolation): string {
   const within = path.length > 1 ? ` (at ${path.join('.')})` : ''
   const isVisible = constraint !== 'isRequired' && constraint !== 'isReadOnly'
-  return `attribute ${attribute.attribute.outputName}${within} ${requirement}${isVisible ? `, not ${formatForMessage(value)}` : ''}`
+  // Links are counted up to the first one that is too many.
+  const found =
+    attribute.linkStorage === undefined
+      ? `not ${formatForMessage(value)}`
+      : `but has ${constraint === 'maxItems' ? 'at least ' : ''}${value}`
+  return `attribute ${attribute.attribute.outputName}${within} ${requirement}${isVisible ? `, ${found}` : ''}`
 }
 
 /** Shortens strings, and the JSON of long values. */

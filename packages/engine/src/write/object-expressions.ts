@@ -2,6 +2,7 @@
 import type { ClassFormat, FormatSource } from '../records/class-format.ts'
 import type { CheckSource } from '../records/constraints.ts'
 import type { ExpressionBinder } from '../schema/expression-uses.ts'
+import type { Awaitable } from '../store/store.ts'
 
 /** The value of `$$USER` in expressions, as queries represent it. */
 export type UserOfExpressions = unknown
@@ -30,6 +31,8 @@ export interface ValueExpression {
 export interface ObjectExpressions extends ExpressionBinder, CheckSource {
   /** Attributes of the class, own and inherited, whose default is an expression. */
   defaultsOf(format: ClassFormat, formats: FormatSource): readonly ValueExpression[]
+  /** Compiles all expressions of the class and of those that it embeds, yielding between them; otherwise they are compiled when used. */
+  prepare(format: ClassFormat, formats: FormatSource): Awaitable<void>
   /** Like `defaultsOf`, for `onUpdate`. */
   updatesOf(format: ClassFormat, formats: FormatSource): readonly ValueExpression[]
 }

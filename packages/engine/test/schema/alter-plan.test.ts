@@ -38,7 +38,7 @@ function given(): SchemaUnderTest {
 function plan(body: object, options: { isCascading?: boolean; isStep?: boolean } = {}, schema = given()): AlterPlan {
   const { isStep = false, ...settings } = options
   const context = { attributesMax: 1_000, sessionNumber: 7, isStep }
-  return planAlter(schema.catalog, readAlterClass('Car', body, settings), context)
+  return runToEnd(planAlter(schema.catalog, readAlterClass('Car', body, settings), context))
 }
 
 const change = (attributeName: string, definition: object): object => ({

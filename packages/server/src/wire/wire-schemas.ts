@@ -196,6 +196,15 @@ export const ValuesLost = Type.Object({
   values: Type.Integer(),
 })
 
+const StoredViolations = Type.Object({
+  className: Type.String(),
+  attributeName: Type.Optional(Type.String()),
+  checkName: Type.Optional(Type.String()),
+  constraint: Type.String({ description: 'The field that states it, such as `minimum`; `checks` for a check.' }),
+  objects: Type.Integer(),
+  oids: Type.Array(Type.String(), { description: 'The first ten.' }),
+})
+
 const deletionCounts = Type.Array(
   Type.Object({
     className: Type.Union([Type.String(), Type.Null()]),
@@ -539,6 +548,9 @@ export const Problem = Type.Object(
     ),
     valuesLost: Type.Optional(
       Type.Array(ValuesLost, { description: 'For changes of types: the values that would be lost.' }),
+    ),
+    violations: Type.Optional(
+      Type.Array(StoredViolations, { description: 'For changes of constraints: the objects that violate them.' }),
     ),
     expected: Type.Optional(Type.Array(Type.String(), { description: 'For queries: what is expected instead.' })),
     commits: Type.Optional(

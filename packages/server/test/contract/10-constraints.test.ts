@@ -203,6 +203,12 @@ describe('definitions', () => {
         'but there is only 1 different element',
       ],
       [{ ...list(integer({ minimum: 1, exclusiveMaximum: 4 })), uniqueItems: true, minItems: 4 }, 'only 3 different'],
+      [{ ...list(string({ maxLength: 0 })), uniqueItems: true, minItems: 2 }, 'only 1 different'],
+      [{ ...list({ logicalType: 'bytes', maxLength: 1 }), uniqueItems: true, minItems: 258 }, 'only 257 different'],
+      [
+        { ...list({ logicalType: 'bytes', minLength: 1, maxLength: 1 }), uniqueItems: true, minItems: 257 },
+        'only 256 different',
+      ],
     ]
     for (const [type, words] of wrong) {
       const message = expectProblem(await fd.putSchema(classOf('A', { x: type })), 422, 'InvalidDefinition')
@@ -221,6 +227,10 @@ describe('definitions', () => {
       h: integer({ encoding: 'unsigned', exclusiveMaximum: 1 }),
       i: { ...list('boolean'), uniqueItems: true, minItems: 2 },
       j: { ...list(integer({ minimum: 1, maximum: 3 })), minItems: 4 },
+      l: { ...list(string({ maxLength: 0 })), uniqueItems: true, minItems: 1 },
+      m: { ...list({ logicalType: 'bytes', maxLength: 1 }), uniqueItems: true, minItems: 257 },
+      n: { ...list({ logicalType: 'bytes', minLength: 100, maxLength: 1_000_000 }), uniqueItems: true, minItems: 257 },
+      o: { ...list(string({ maxLength: 1 })), uniqueItems: true, minItems: 1_000 },
       k: { logicalType: 'datetime', storage: 'datetimeoffset', exclusiveMaximum: '0001-01-01T00:00:00Z' },
     }
     await fd.define(classOf('A', right))
@@ -236,6 +246,21 @@ describe('definitions', () => {
     )
     const two = { x, y: integer({ default: 5 }), z: integer({ computed: { expression: 'x + y' } }) }
     expect(await refused(fd.putSchema(classOf('A', two, check('z > 10'))))).toContain('the default of y 5, x -1,')
+    const never = 'so creations would always be refused.'
+    expect(await refused(fd.putSchema(classOf('A', { x }, check('FALSE'))))).toBe(
+      `Class A, check ok: FALSE is false whatever an object holds, ${never}`,
+    )
+    const constant = { c: integer({ computed: { expression: '1' } }) }
+    expect(await refused(fd.putSchema(classOf('A', constant, check('c > 1'))))).toContain(
+      `whatever an object holds, ${never}`,
+    )
+    await fd.define(
+      classOf('Constant', constant, {
+        checks: ['TRUE', 'NULL', 'c = 1'].map((e, i) => ({ name: `c${i}`, expression: e })),
+      }),
+    )
+    await fd.create('Constant')
+    expect(await refused(query("UPDATE SCHEMA { ALTER CLASS Constant {ADD CHECK no: 'a' = 'b'} }"))).toContain(never)
     await fd.define(
       classOf('A', { ...two, unset: 'integer', none: integer({ default: null }) }, check('z < 10 AND x < unset')),
       classOf('B', {}, { superClass: 'A', ...check('none IS NOT NULL AND x > 0', 'given') }),
@@ -454,6 +479,38 @@ describe('values', () => {
   rule('10.1.3', 'null as the default of a list makes it empty', async () => {
     await fd.define(classOf('A', { tags: { ...list('string'), default: null } }))
     expect(await fd.read(await fd.create('A', {}))).toMatchObject({ tags: [] })
+  })
+
+  rule('10.3.1', 'elements that are kept as links are counted up to one too many', async () => {
+    const limited = { minItems: 2, maxItems: 3 }
+    const attributes = {
+      crew: { ...list(reference('Sailor', 'ship')), ...limited },
+      tree: { ...list(reference('Sailor'), 'TreeListOfReferences'), ...limited },
+      plain: { ...list(reference('Sailor')), maxItems: 3 },
+    }
+    await fd.define(classOf('Ship', attributes), classOf('Sailor', { ship: reference('Ship', 'crew') }))
+    const sailors = await Promise.all(Array.from({ length: 9 }, () => fd.create('Sailor')))
+    const few = sailors.slice(0, 1)
+    const refused = await fd.postObject('Ship', { crew: sailors, tree: few, plain: sailors.slice(0, 4) })
+    expect(refused.json.errors.map(({ message, value }: Loose) => [message, value])).toEqual([
+      [expect.stringMatching(/^attribute plain has to have at most 3 elements, not \[/), expect.any(Array)],
+      ['attribute crew has to have at most 3 elements, but has at least 4', 4],
+      ['attribute tree has to have at least 2 elements, but has 1', 1],
+    ])
+  })
+
+  rule('10.4.12', 'what is judged at the end of a transaction is not among the errors of an operation', async () => {
+    const crew = { ...list(reference('Sailor', 'ship')), minItems: 1 }
+    await fd.define(
+      classOf('Ship', { n: integer({ maximum: 5 }), crew }),
+      classOf('Sailor', { ship: reference('Ship', 'crew') }),
+    )
+    const ship = await fd.create('Ship', { crew: [await fd.create('Sailor')] })
+    const body = { attributes: { n: 9, crew: [] } }
+    const operation = { method: 'put', uri: `/v1/object/${ship}`, body }
+    const named = (reply: Reply) => reply.json.errors.map(({ constraint }: Loose) => constraint)
+    expect(named(await fd.putObject(ship, body.attributes))).toEqual(['maximum', 'minItems'])
+    expect(named(await server.post(fd.at('/v1/transaction'), [operation]))).toEqual(['maximum'])
   })
 
   rule(['10.3.1', '10.3.2'], 'in lines name class, attribute and constraint as elsewhere', async () => {

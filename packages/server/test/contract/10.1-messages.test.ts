@@ -114,6 +114,25 @@ rule(['10.5.5', '10.5.6'], 'a refusal for stored objects names one, and what to 
   )
 })
 
+rule('10.6.1', 'a check and an attribute have expressions of limited length, named as what it is', async () => {
+  const expression = (words: number) => `a${' + 1'.repeat((words - 1) / 2)}`
+  const tooLong = expression(2_001)
+  const longest = `LENGTH(LIST{a${', a'.repeat(990)}})`
+  const wrong: [Loose, Loose, string][] = [
+    [{ a: 'integer' }, { checks: [{ name: 'k', expression: `${expression(1_999)} > 0` }] }, 'check k'],
+    [{ a: 'integer', c: integer({ computed: { expression: tooLong } }) }, {}, 'attribute c, computed'],
+    [{ a: 'integer', c: integer({ default: { expression: tooLong } }) }, {}, 'attribute c, default'],
+  ]
+  for (const [attributes, more, where] of wrong) {
+    const reply = await fd.putSchema(classOf('A', attributes, more))
+    expectProblem(reply, 422, 'InvalidDefinition')
+    expect(reply.json.message).toMatch(
+      new RegExp(`^Class A, ${where}: .*An expression of a class has at most 2000 words, values and symbols\\.$`),
+    )
+  }
+  await fd.define(classOf('A', { a: 'integer', c: integer({ computed: { expression: longest } }) }))
+})
+
 rule('10.6.1', 'a refused check is named, with what a check has to be', async () => {
   const wrong: [unknown, string][] = [
     ['x', 'checks must be an array of at most 100 checks, not "x"'],

@@ -108,6 +108,37 @@ describe('a unique attribute', () => {
     await unique(fd.putObject(one, { name: 'b' }))
   })
 
+  rule('10.5.11', 'counts the objects with equal values, beside those that violate other constraints', async () => {
+    const oids: string[] = []
+    for (const name of ['a', 'b', 'a', 'c', 'b', 'a']) oids.push(await fd.create('P.Person', { name }))
+    const [a, b, a2, , b2, a3] = oids
+    const equal = { className: 'P.Person', attributeName: 'name', constraint: 'isUnique', objects: 5 }
+    const inTransaction = (...attributesToConstrain: object[]): Promise<Reply> => {
+      const operation = { method: 'put', uri: '/v1/schema/P.Person', body: { attributesToConstrain } }
+      return server.post(fd.at('/v1/transaction'), [operation])
+    }
+    const inDryRun = (...attributesToConstrain: object[]) => alter({ attributesToConstrain }, '&dryRun=true')
+    for (const change of [inTransaction, inDryRun]) {
+      const alone = await change({ attributeName: 'name', isUnique: true })
+      expectProblem(alone, 409, 'UniqueViolation')
+      expect(alone.json.message).toMatch(/name "a" is already held by .* 5 objects have values that others have\.$/)
+      expect(alone.json.violations).toEqual([{ ...equal, oids: expect.any(Array) }])
+      expect(alone.json.violations[0].oids.sort()).toEqual([a, b, a2, b2, a3].sort())
+      const both = await change(
+        { attributeName: 'name', isUnique: true },
+        { attributeName: 'tags', minItems: 1 },
+        { attributeName: 'mail', isRequired: true },
+      )
+      expectProblem(both, 409, 'ObjectsViolateConstraint')
+      const found = both.json.violations.map((one: Loose) => [one.attributeName, one.constraint, one.objects])
+      expect(found.sort()).toEqual([
+        ['mail', 'isRequired', 6],
+        ['name', 'isUnique', 5],
+        ['tags', 'minItems', 6],
+      ])
+    }
+  })
+
   rule('10.5.11', 'also where it is new', async () => {
     const one = await fd.create('P.Person')
     const add = (fields: object, parameters = '') => {

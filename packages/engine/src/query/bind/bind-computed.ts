@@ -2,7 +2,7 @@
 import type { ClassAttribute } from '../../schema/catalog.ts'
 import { expressionText, isExpression, type SchemaExpression } from '../../schema/expression.ts'
 import { namesIn } from '../../schema/expression-uses.ts'
-import type { Span } from '../language/ast.ts'
+import type { Expression, Span } from '../language/ast.ts'
 import { parsePredicate } from '../parse/parse.ts'
 import { type CollectionType, integerType, isMany, typeOfSpec } from '../values/value-type.ts'
 import type { Bound, BoundAttribute } from './bound.ts'
@@ -12,6 +12,12 @@ import { type Binder, contextScope } from './scope.ts'
 
 /** Maximum tokens of an expression of the schema. */
 export const expressionTokensMax = 2_000
+
+/** Throws QuerySyntaxError and LimitExceeded. */
+export function parseSchemaExpression(text: string): Expression {
+  const tooMany = `An expression of a class has at most ${expressionTokensMax} words, values and symbols.`
+  return parsePredicate(text, expressionTokensMax, tooMany)
+}
 
 /** Undefined for an attribute whose value depends on nothing except the object that has it. */
 function substituted({ found }: BoundAttribute, span: Span, binder: Binder): Substitution | undefined {
@@ -68,7 +74,7 @@ function bindSubstitution(
       const words = `attribute ${found.name} and others named here are computed by expressions of more than ${computedCharactersMax} characters in all`
       throw binder.error({ start, end }, words)
     }
-    const parsed = parsePredicate(text, expressionTokensMax)
+    const parsed = parseSchemaExpression(text)
     const bound = assignable(
       binder.bind(parsed, scope),
       typeOfSpec(found.spec, catalog),

@@ -27,7 +27,7 @@ const signedClass = /^@\s*([A-Za-z_][\w.:]{0,99})(?:\s*\{\s*([A-Za-z_]\w{0,99})\
  * The tokens of the next statement, with preceding semicolons, the final one and an end token. Throws QuerySyntaxError, and LimitExceeded for more
  * than `tokensMax` tokens, since a statement is parsed and planned in one slice of the event loop.
  */
-export function statementTokens(lexer: Lexer, text: string, tokensMax: number): Token[] {
+export function statementTokens(lexer: Lexer, text: string, tokensMax: number, tooMany?: string): Token[] {
   const tokens: Token[] = []
   let open = 0
   let isEmpty = true
@@ -44,12 +44,15 @@ export function statementTokens(lexer: Lexer, text: string, tokensMax: number): 
         return tokens
       }
     }
-    if (tokens.length > tokensMax) throw tooManyTokens(text, token, tokensMax)
+    if (tokens.length > tokensMax) throw tooManyTokens(text, token, tooMany ?? tooLong(tokensMax))
   }
 }
 
-function tooManyTokens(text: string, token: Token, tokensMax: number): unknown {
-  const message = `A statement has at most ${tokensMax} words, values and symbols (statementTokensMax); long lists belong into parameters.`
+function tooLong(tokensMax: number): string {
+  return `A statement has at most ${tokensMax} words, values and symbols (statementTokensMax); long lists belong into parameters.`
+}
+
+function tooManyTokens(text: string, token: Token, message: string): unknown {
   return placed(text, token, new AshlarError('LimitExceeded', message))
 }
 

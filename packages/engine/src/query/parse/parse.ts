@@ -43,9 +43,9 @@ export function parse(text: string, statementTokensMax = Number.POSITIVE_INFINIT
   return [...statementsOf(text, statementTokensMax)]
 }
 
-/** A predicate alone, as after WHERE. Throws QuerySyntaxError and LimitExceeded. */
-export function parsePredicate(text: string, tokensMax: number): Expression {
-  const cursor = new TokenCursor(text, statementTokens(new Lexer(text), text, tokensMax), parseStatement)
+/** A predicate alone, as after WHERE. `tooMany`: the message of LimitExceeded. Throws QuerySyntaxError and LimitExceeded. */
+export function parsePredicate(text: string, tokensMax: number, tooMany?: string): Expression {
+  const cursor = new TokenCursor(text, statementTokens(new Lexer(text), text, tokensMax, tooMany), parseStatement)
   const predicate = parseExpression(cursor)
   if (!cursor.isAtEnd()) throw cursor.unexpected(['the end of the text'], advice(cursor))
   return predicate

@@ -83,6 +83,7 @@ export function refuseTooFewElements(
 
 /** The number of values of the type within the bounds; undefined if they cannot be counted. */
 function valuesWithin(stored: PropertiesInput, { spec, codec }: PropertyTarget): bigint | undefined {
+  if (spec.logicalType === 'bytes' || spec.logicalType === 'string') return shortValues(stored, spec.logicalType)
   if (codec?.range === undefined || !countedTypes.includes(spec.logicalType)) return undefined
   const unitsFrom = (field: string): bigint[] => {
     return stored[field] === undefined ? [] : [unitsOf(codec.parse(stored[field]), spec)]
@@ -94,6 +95,21 @@ function valuesWithin(stored: PropertiesInput, { spec, codec }: PropertyTarget):
   for (const units of highest) if (units < high) high = units
   return high - low + 1n
 }
+
+/** The number of values, of which there are few if they are short; undefined if they are not. */
+function shortValues(
+  { minLength = 0, maxLength }: PropertiesInput,
+  logicalType: 'bytes' | 'string',
+): bigint | undefined {
+  const longest = logicalType === 'bytes' ? shortBytesMax : 0
+  if (maxLength === undefined || (maxLength as number) > longest) return undefined
+  let count = 0n
+  for (let length = minLength as number; length <= (maxLength as number); length++) count += 256n ** BigInt(length)
+  return count
+}
+
+/** There are more than four billion values of 4 bytes. */
+const shortBytesMax = 3
 
 function contradiction(stored: PropertiesInput, lower: string, upper: string): Error {
   const [least, most] = [formatForMessage(stored[lower]), formatForMessage(stored[upper])]

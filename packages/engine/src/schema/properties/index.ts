@@ -173,11 +173,24 @@ export function compileConstraints(
   }
 }
 
-function constraintsOf(properties: AttributeProperties, target: PropertyTarget): Constraint[] {
-  return attributeProperties.flatMap(({ field, constraint }) => {
+interface CompiledConstraints {
+  readonly spec: TypeSpec
+  readonly constraints: readonly Constraint[]
+}
+
+/** Definitions, initial values and writes use the same ones, with their compiled patterns. */
+const compiled = new WeakMap<AttributeProperties, CompiledConstraints>()
+
+function constraintsOf(properties: AttributeProperties, target: PropertyTarget): readonly Constraint[] {
+  const { spec } = target
+  const known = compiled.get(properties)
+  if (known?.spec === spec) return known.constraints
+  const constraints = attributeProperties.flatMap(({ field, constraint }) => {
     const stored = properties[field]
     return stored === undefined || constraint === undefined ? [] : [constraint(stored, target)]
   })
+  compiled.set(properties, { spec, constraints })
+  return constraints
 }
 
 /**

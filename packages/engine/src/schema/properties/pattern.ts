@@ -18,11 +18,15 @@ export const pattern: AttributeProperty = {
     return input
   },
   constraint(stored) {
-    const expression = compileRegularExpression(stored as string, false) as RegularExpression
+    // Compiling it takes longer than all else about an attribute, and definitions need it only for a default or an enumeration.
+    let expression: RegularExpression | undefined
     return {
       name: 'pattern',
       requirement: `has to match ${formatForMessage(stored)}`,
-      isSatisfied: (value) => expression.isIn(value as string),
+      isSatisfied: (value) => {
+        expression ??= compileRegularExpression(stored as string, false) as RegularExpression
+        return expression.isIn(value as string)
+      },
     }
   },
 }
