@@ -2,10 +2,12 @@
 
 import type { RequestMemory } from './budget/request-memory.ts'
 import { AtomicLoad, type CommitAtomicLoad } from './bulk/atomic-load.ts'
-import { BulkLoad, type BulkSettings, type CommitBatch, type LineLoad } from './bulk/bulk-load.ts'
+import type { BulkCommand } from './bulk/bulk-command.ts'
+import { BulkLoad, type BulkSettings, type CommitBatch, type LineLoad, type LoadSettings } from './bulk/bulk-load.ts'
 import { executeAtomicLoad } from './bulk/carry-out-held.ts'
 import { createPacked } from './bulk/create-packed.ts'
 import { BufferedLines } from './bulk/held-lines.ts'
+import { keyChangesOf, mayChangeKeys } from './bulk/key-changes.ts'
 import { runBatch } from './bulk/run-batch.ts'
 import { lookupIndex } from './bulk/unique-keys.ts'
 import type { CancelSignal } from './cancel-signal.ts'
@@ -244,9 +246,10 @@ export class DatabaseOperations {
   }
 
   /** Begins a load of many lines in batches, each of which is a commit. The client's signal ends its `flush`. */
-  beginLoad(settings: BulkSettings, client: TransactionClient = {}): LineLoad {
-    const { upsertOn, onError, isAtomic = false } = settings
-    if (isAtomic) return this.beginAtomicLoad(upsertOn, client)
+  beginLoad(given: BulkSettings, client: TransactionClient = {}): LineLoad {
+    const { upsertOn, onError, isAtomic = false } = given
+    const settings = { ...given, mayChangeKeys: (command: BulkCommand) => this.mayChangeKeys(command, upsertOn) }
+    if (isAtomic) return this.beginAtomicLoad(settings, client)
     const { signal, memoryHolder } = client
     const reportsAll = onError === 'skip'
     const { limits } = this.scope.database
@@ -259,7 +262,12 @@ export class DatabaseOperations {
     return new BulkLoad(commit, settings)
   }
 
-  private beginAtomicLoad(upsertOn: string | undefined, client: TransactionClient): LineLoad {
+  private mayChangeKeys(command: BulkCommand, upsertOn: string | undefined): boolean {
+    const { latest } = this.scope.database.catalogs
+    return latest === undefined || mayChangeKeys(command, keyChangesOf(latest), upsertOn)
+  }
+
+  private beginAtomicLoad(load: LoadSettings, client: TransactionClient): LineLoad {
     const { signal, memoryHolder } = client
     const { limits, memory, temporary } = this.scope.database
     const { atomicLoadEntriesMax, atomicLoadBytesMax, transactionMsMax } = limits
@@ -270,7 +278,7 @@ export class DatabaseOperations {
       const options = { size, signal, memoryHolder }
       return this.scope.change((unit) => executeAtomicLoad(unit, lines, { ...settings, between }), options)
     }
-    return new AtomicLoad(commit, upsertOn, new BufferedLines(limits, memory, temporary, memoryHolder))
+    return new AtomicLoad(commit, load, new BufferedLines(limits, memory, temporary, memoryHolder))
   }
 
   /**

@@ -3,7 +3,14 @@ import { isMemoryRefused } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
-import { type BulkCounts, duplicateId, indexOf, type LineLoad, type LineOutcome, mayChangeKeys } from './bulk-load.ts'
+import {
+  type BulkCounts,
+  duplicateId,
+  indexOf,
+  type LineLoad,
+  type LineOutcome,
+  type LoadSettings,
+} from './bulk-load.ts'
 import type { AtomicLoadSettings, CreatedOids } from './carry-out-held.ts'
 import { type CommandOfLine, isLineError, withLineNumber } from './failed-lines.ts'
 import type { BufferedLines } from './held-lines.ts'
@@ -21,6 +28,7 @@ export class AtomicLoad implements LineLoad {
   readonly hasOpenNames = false
   private readonly commit: CommitAtomicLoad
   private readonly upsertOn: string | undefined
+  private readonly mayChangeKeys: LoadSettings['mayChangeKeys']
   private readonly lines: BufferedLines
   private readonly ids = new Set<string>()
   /** State since the last cut: the index used to find objects, and whether a line may have changed its entries. */
@@ -29,7 +37,12 @@ export class AtomicLoad implements LineLoad {
   private readonly cuts: number[] = []
   private isOver = false
 
-  constructor(commit: CommitAtomicLoad, upsertOn: string | undefined, lines: BufferedLines) {
+  constructor(
+    commit: CommitAtomicLoad,
+    { upsertOn, mayChangeKeys }: Pick<LoadSettings, 'upsertOn' | 'mayChangeKeys'>,
+    lines: BufferedLines,
+  ) {
+    this.mayChangeKeys = mayChangeKeys
     this.commit = commit
     this.upsertOn = upsertOn
     this.lines = lines
@@ -59,7 +72,7 @@ export class AtomicLoad implements LineLoad {
       this.keyIndex = undefined
       this.changesKeys = false
     }
-    if (index === undefined || mayChangeKeys(command)) this.changesKeys = true
+    if (index === undefined || this.mayChangeKeys(command)) this.changesKeys = true
     this.keyIndex ??= index
     return this.lines.add(command, bytes)
   }

@@ -38,6 +38,11 @@ export interface BulkSettings {
   readonly isAtomic?: boolean
 }
 
+export interface LoadSettings extends BulkSettings {
+  /** Whether a line may change keys by which other lines find their objects. */
+  readonly mayChangeKeys: (command: BulkCommand) => boolean
+}
+
 export interface LineLoad {
   readonly counts: BulkCounts
   readonly isStopped: boolean
@@ -79,7 +84,7 @@ export class BulkLoad implements LineLoad {
   readonly counts: BulkCounts = { created: 0, updated: 0, deleted: 0, failed: 0 }
   isStopped = false
   private readonly commit: CommitBatch
-  private readonly settings: BulkSettings
+  private readonly settings: LoadSettings
   /** Ids of all lines so far; undefined until the line is committed. */
   private readonly names = new Map<string, Oid | undefined>()
   /** Ids referred to but not defined by a line yet. */
@@ -90,7 +95,7 @@ export class BulkLoad implements LineLoad {
   private changesKeys = false
   private before: Promise<unknown> = Promise.resolve()
 
-  constructor(commit: CommitBatch, settings: BulkSettings) {
+  constructor(commit: CommitBatch, settings: LoadSettings) {
     this.commit = commit
     this.settings = settings
   }
@@ -124,7 +129,7 @@ export class BulkLoad implements LineLoad {
     }
     for (const id of refersTo ?? []) if (!this.names.has(id)) this.open.add(id)
     const index = indexOf(command, this.settings.upsertOn)
-    if (index === undefined || mayChangeKeys(command)) this.changesKeys = true
+    if (index === undefined || this.settings.mayChangeKeys(command)) this.changesKeys = true
     this.keyIndex ??= index
     this.pending.push({ line, command, done: undefined, error: undefined })
     return undefined
@@ -340,13 +345,6 @@ function cutNear(part: readonly Entry[], most: number): number {
 export function indexOf(command: BulkCommand, upsertOn: string | undefined): string | undefined {
   if (command.kind === 'create') return upsertOn
   return 'key' in command.target ? command.target.key.index : undefined
-}
-
-/** True if the command may change the key of an object that it finds by an index. */
-export function mayChangeKeys(command: BulkCommand): boolean {
-  if (command.kind !== 'update' || !('key' in command.target)) return false
-  const { values } = command.target.key
-  return Object.keys(command.attributes).some((name) => Object.hasOwn(values, name) || name.includes('::'))
 }
 
 export function duplicateId(id: string): AshlarError {

@@ -25,10 +25,12 @@ function linesOfIds(commands: readonly BulkCommand[]): ReadonlyMap<string, numbe
 
 const linesPerClockCheck = 1_000
 
-/** The objects that lines create, change or delete. */
+/** The objects that lines create, change or delete, and what they depend on. */
 export interface LineObjects {
   /** By position; undefined if no other line can address the object. */
   readonly ofLines: readonly (string | undefined)[]
+  /** Whether a line has to see what is stored of the lines before it. */
+  mustSeeStored(command: BulkCommand): boolean
   /** The position of the line that creates the object of an id; none if the object exists. */
   readonly creators: ReadonlyMap<string, number>
 }
@@ -37,7 +39,10 @@ export interface LineObjects {
  * Returns the ends of the parts. Deletions and changes are in different parts, since deletions may concern any object. Throws
  * LimitExceeded, placed at a line, if lines that refer to each other would have to be divided.
  */
-export async function partsOf(commands: readonly BulkCommand[], { ofLines, creators }: LineObjects): Promise<number[]> {
+export async function partsOf(
+  commands: readonly BulkCommand[],
+  { ofLines, creators, mustSeeStored }: LineObjects,
+): Promise<number[]> {
   const slice = openTimeSlice()
   const ends: number[] = []
   const allowed = divisions(commands, creators)
@@ -56,7 +61,11 @@ export async function partsOf(commands: readonly BulkCommand[], { ofLines, creat
     const isDeletion = command.kind === 'delete'
     const object = ofLines[position]
     const before = object === undefined ? -1 : (lastOn.get(object) ?? -1)
-    const conflict = Math.max(before, isDeletion ? lastOf.change : lastOf.deletion)
+    const conflict = Math.max(
+      before,
+      isDeletion ? lastOf.change : lastOf.deletion,
+      mustSeeStored(command) ? lastOf.change : -1,
+    )
     if (conflict >= start) {
       if (division <= conflict) throw indivisible(command, commands[conflict] as BulkCommand, position)
       ends.push(division)

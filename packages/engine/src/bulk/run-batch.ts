@@ -15,6 +15,7 @@ import type { ObjectState } from '../write/working-set.ts'
 import type { BulkCommand, BulkCreate, BulkDelete, BulkDone, BulkTarget, BulkUpdate } from './bulk-command.ts'
 import { createPacked } from './create-packed.ts'
 import { FailedLines, isLineError, withPositions } from './failed-lines.ts'
+import { keyChangesOf, mustSeeStored } from './key-changes.ts'
 import { divisions, partsOf } from './line-parts.ts'
 import { attributesWithOids, type OidOf, referredIn, unknownName, withOids } from './named-objects.ts'
 import { type KeyText, noSuchKey, UniqueKeys } from './unique-keys.ts'
@@ -74,6 +75,11 @@ async function runSegments(
   settings: BatchSettings,
 ): Promise<readonly BulkDone[]> {
   const { cuts = [], isExact = false } = settings
+  if (isExact) {
+    // A rehearsal finds by reads what a commit would refuse only at its end.
+    await new PartsOfBatch(unit.rehearsal(), commands, settings).run(cuts)
+    unit.transaction.restartAllocations()
+  }
   if (isExact || cuts.length > 0) return new PartsOfBatch(unit, commands, settings).run(cuts)
   const batch = new Batch(unit, commands, settings)
   const packed = await batch.createAllPacked()
@@ -123,7 +129,6 @@ class PartsOfBatch {
         for (const one of await batch.run()) this.done.push(one)
         await flushObjects(unit)
       })
-      if (this.settings.isExact === true) await this.deferred.attributeSteps(this.unit.another())
       for (let at = start; at < end; at++) {
         for (const id of idsAt(segment, ids, at)) this.names.set(id, this.done[from + at]?.oid)
       }
@@ -163,16 +168,17 @@ async function placed<T>(from: number, run: () => Promise<T>): Promise<T> {
 /** How lines are divided into parts. */
 interface BatchPlan {
   readonly ends: readonly number[]
-  /** By position: all ids of the object of the line, some of which later lines may have given it. */
+  /** By position: if the line is the first of its object, all of the object's ids, some of which later lines give it. */
   readonly ids: readonly (readonly string[])[]
   /** Ids of objects that exist before the batch. */
   readonly existing: ReadonlyMap<string, Oid>
 }
 
-/** The ids by which lines refer to the object of the line. */
+/** The ids by which lines refer to the object of the line, its own among them. */
 function idsAt(commands: readonly BulkCommand[], ids: BatchPlan['ids'], position: number): readonly string[] {
   const command = commands[position]
-  return ids[position] ?? (command?.kind === 'create' && command.id !== undefined ? [command.id] : [])
+  const own = command?.kind === 'create' && command.id !== undefined ? [command.id] : []
+  return [...own, ...(ids[position] ?? [])]
 }
 
 class Batch {
@@ -214,8 +220,12 @@ class Batch {
   /** Throws the errors of lines whose key cannot be read, and of `partsOf`. */
   async plan(): Promise<BatchPlan> {
     const { commands, settings } = this
-    const isSimple = !this.hasKeys && commands.every(({ kind }) => kind === 'create')
-    if (isSimple && settings.isExact !== true) return { ends: [commands.length], ids: [], existing: new Map() }
+    const changes = keyChangesOf(this.unit.visibleCatalog)
+    const seesStored = (command: BulkCommand): boolean => mustSeeStored(command, changes, settings.upsertOn)
+    const isSimple = !this.hasKeys && commands.every((one) => one.kind === 'create' && !seesStored(one))
+    // What a caller with restricted permissions may see depends on the lines before.
+    const isExact = settings.isExact === true || this.unit.guard !== undefined
+    if (isSimple && !isExact) return { ends: [commands.length], ids: [], existing: new Map() }
     const { keys, ofLines } = await this.lookUpKeys()
     const objects: (string | undefined)[] = []
     const existing = new Map<string, Oid>()
@@ -223,6 +233,7 @@ class Batch {
     const creators = new Map<string, number>()
     const idsOf = new Map<string, string[]>()
     const byId = new Map<string, string>()
+    let hasDeletions = false
     for (const [position, command] of commands.entries()) {
       const pause = position % 4 === 0 ? settings.between() : undefined
       if (pause !== undefined) await pause
@@ -231,18 +242,26 @@ class Batch {
       const keyed = key === undefined ? undefined : (holder ?? `key ${key}`)
       const object = keyed ?? this.objectOf(command, position, byId)
       objects.push(object)
+      hasDeletions ||= command.kind === 'delete'
       if (object === undefined) continue
       if (!firstOf.has(object)) firstOf.set(object, position)
       if (command.kind !== 'create' || command.id === undefined) continue
       const { id } = command
       byId.set(id, object)
-      if (holder !== undefined) existing.set(id, holder)
-      else creators.set(id, firstOf.get(object) as number)
-      idsOf.set(object, [...(idsOf.get(object) ?? []), id])
+      // A deletion may have deleted the holder with others: the line then creates an object.
+      if (hasDeletions) creators.set(id, position)
+      else if (holder === undefined) creators.set(id, firstOf.get(object) as number)
+      else existing.set(id, holder)
+      const ids = idsOf.get(object)
+      if (ids === undefined) idsOf.set(object, [id])
+      else ids.push(id)
     }
-    const parts = await partsOf(commands, { ofLines: objects, creators })
-    const ends = settings.isExact === true ? [...divisions(commands, creators)] : parts
-    const ids = objects.map((object) => (object === undefined ? [] : (idsOf.get(object) ?? [])))
+    const parts = await partsOf(commands, { ofLines: objects, creators, mustSeeStored: seesStored })
+    const ends = isExact ? [...divisions(commands, creators)] : parts
+    // Only with the first line of the object: the batch then knows it by all of them.
+    const ids = objects.map((object, position) => {
+      return object === undefined || firstOf.get(object) !== position ? [] : (idsOf.get(object) ?? [])
+    })
     return { ends, ids, existing }
   }
 

@@ -25,7 +25,6 @@ const valueCharactersMax = 200
 /** Throws ConstraintViolation, with an entry for each violation of the object that the caller may see. Synchronous if no links are counted and no value is long. */
 export function checkConstraints(state: ObjectState, unit: UnitOfWork): Promise<void> | undefined {
   const { objects, expressions, deferred } = unit
-  deferred?.noteChanged(state)
   const all = constraintsOf(state.format, objects.formats, expressions.all)
   if (all === undefined) {
     throwAny(state, linkViolationsOf(unit, state), unit)

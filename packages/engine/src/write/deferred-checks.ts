@@ -22,14 +22,13 @@ export class StepFailure extends Error {
   }
 }
 
-interface Deferred {
-  /** The step that last changed the object; 0 if there are no steps. */
+/** The step that has or may have violated a constraint; others may have been violated before the transaction. */
+interface Concern {
+  /** 0 if there are no steps. */
   readonly step: number
-  /** Assigns the error to the statement that last changed the object; undefined for operations. */
+  /** Assigns the error to the statement; undefined for operations. */
   readonly placeError: PlaceError | undefined
   readonly isAddressed: boolean
-  /** The keys of the constraints that a step has or may have violated; others may have been violated before the transaction. */
-  readonly concerned: ReadonlySet<string>
 }
 
 /** Adds the place in a text to an error. */
@@ -38,56 +37,26 @@ export type PlaceError = (error: unknown) => unknown
 type NotedObject = Pick<ObjectState, 'oid' | 'isAddressed' | 'position' | 'linkPosition'>
 
 export class DeferredChecks {
-  private readonly objects = new Map<Oid, Deferred>()
-  /** Objects noted since `attributeSteps` was called. */
-  private readonly recent = new Set<Oid>()
-  /** By object and constraint: the step since which it has been violated, as far as `attributeSteps` has found. */
-  private readonly violatedSince = new Map<Oid, Map<string, number>>()
+  /** By constraint: the last step that concerned it. */
+  private readonly objects = new Map<Oid, Map<string, Concern>>()
   /** The current step; if several commands are run together, that of the first. */
   step = 0
 
   /** Receives the objects of one unit of work. For statements, whose text gives attributes no position, with `placeError`. */
   during(placeError?: PlaceError): UnitOfWork['deferred'] {
-    const noted = (state: NotedObject, concerned: ReadonlySet<string>): void => {
-      const isAddressed = state.isAddressed && placeError === undefined
-      this.recent.add(state.oid)
+    const note = (state: NotedObject, constraintKeys: readonly string[]): void => {
       const command = Math.max(state.position ?? 0, state.linkPosition ?? 0)
-      this.objects.set(state.oid, { step: this.step + command, placeError, isAddressed, concerned })
+      const isAddressed = state.isAddressed && placeError === undefined
+      const concern = { step: this.step + command, placeError, isAddressed }
+      const concerns = this.objects.get(state.oid) ?? new Map<string, Concern>()
+      this.objects.set(state.oid, concerns)
+      for (const key of constraintKeys) concerns.set(key, concern)
     }
-    return {
-      note: (state, constraintKeys) => {
-        noted(state, new Set([...(this.objects.get(state.oid)?.concerned ?? []), ...constraintKeys]))
-      },
-      noteChanged: (state) => {
-        const earlier = this.objects.get(state.oid)
-        if (earlier !== undefined) noted(state, earlier.concerned)
-      },
-    }
+    return { note }
   }
 
   get isEmpty(): boolean {
     return this.objects.size === 0
-  }
-
-  /**
-   * Called after a step, so that `judge` reports the step that has violated a constraint, and not the last one that has changed the
-   * object. `unit`: sees all writes of the transaction so far.
-   */
-  async attributeSteps(unit: UnitOfWork): Promise<void> {
-    const oids = [...this.recent]
-    this.recent.clear()
-    await unit.objects.loadAll(oids)
-    for (const oid of oids) {
-      const state = unit.objects.loaded(oid)
-      const earlier = this.violatedSince.get(oid)
-      const since = new Map<string, number>()
-      const { step } = this.objects.get(oid) as Deferred
-      for (const one of state === undefined ? [] : await this.violationsOf(unit, state)) {
-        const key = constraintKey(one)
-        since.set(key, earlier?.get(key) ?? step)
-      }
-      this.violatedSince.set(oid, since)
-    }
   }
 
   /** `unit`: sees all writes of the transaction. Throws ConstraintViolation, wrapped in a StepFailure if there are steps. */
@@ -104,30 +73,33 @@ export class DeferredChecks {
   }
 
   private async judgeOne(unit: UnitOfWork, state: ObjectState): Promise<void> {
-    const { placeError, isAddressed, step: last } = this.objects.get(state.oid) as Deferred
-    const violations = await this.violationsOf(unit, state)
+    const concerns = this.objects.get(state.oid) as ReadonlyMap<string, Concern>
+    const violations = await violationsOf(unit, state, concerns)
     const [first] = violations
     if (first === undefined) return
-    const step = this.violatedSince.get(state.oid)?.get(constraintKey(first)) ?? last
+    const { step, placeError, isAddressed } = concerns.get(constraintKey(first)) as Concern
     state.isAddressed = isAddressed
     const error = violationError(state, violations, unit)
     const seen = unit.guard === undefined ? error : await violationTo(unit.guard, state, error)
     const reported = placeError === undefined ? seen : placeError(seen)
     throw step === 0 ? reported : new StepFailure(step, reported)
   }
+}
 
-  private async violationsOf(unit: UnitOfWork, state: ObjectState): Promise<Violation[]> {
-    const { concerned } = this.objects.get(state.oid) as Deferred
-    const constraints = constraintsOf(state.format, unit.objects.formats, unit.expressions.all)
-    const all: Violation[] = []
-    if (constraints !== undefined) {
-      const values = await valuesWithCounts(unit, state, constraints.countedLinks())
-      all.push(...constraints.violations(values, undefined, undefined))
-    }
-    for (const attribute of state.format.linkAttributes) {
-      if (linkConstraintKeys(attribute).some((key) => concerned.has(key)))
-        all.push(...(await linkViolations(unit, state, attribute)))
-    }
-    return all.filter((one) => isDeferrable(one) && concerned.has(constraintKey(one)))
+async function violationsOf(
+  unit: UnitOfWork,
+  state: ObjectState,
+  concerned: ReadonlyMap<string, Concern>,
+): Promise<Violation[]> {
+  const constraints = constraintsOf(state.format, unit.objects.formats, unit.expressions.all)
+  const all: Violation[] = []
+  if (constraints !== undefined) {
+    const values = await valuesWithCounts(unit, state, constraints.countedLinks())
+    all.push(...constraints.violations(values, undefined, undefined))
   }
+  for (const attribute of state.format.linkAttributes) {
+    if (linkConstraintKeys(attribute).some((key) => concerned.has(key)))
+      all.push(...(await linkViolations(unit, state, attribute)))
+  }
+  return all.filter((one) => isDeferrable(one) && concerned.has(constraintKey(one)))
 }

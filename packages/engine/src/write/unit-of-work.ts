@@ -35,7 +35,6 @@ export interface ChangedLinks {
 export interface ViolationSink {
   /** `constraintKeys`: as `constraintKey` returns them. */
   note(state: ObjectState, constraintKeys: readonly string[]): void
-  noteChanged(state: ObjectState): void
 }
 
 export type DeletionLimits = Pick<EngineLimits, 'deletedObjectsMax' | 'changedObjectsMax'>

@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { BulkCommand } from '../../src/bulk/bulk-command.ts'
-import type { LineOutcome } from '../../src/bulk/bulk-load.ts'
+import type { LineLoad, LineOutcome } from '../../src/bulk/bulk-load.ts'
 import type { AshlarError } from '../../src/errors.ts'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
 import { runs } from '../bytes/property-runs.ts'
-import { classOf, read, toMany, toOne, withFd } from '../engine/open-fd.ts'
+import { classOf, index, read, toMany, toOne, withFd } from '../engine/open-fd.ts'
 import { rowValues } from '../row-texts.ts'
 
 const following = (onTargetDelete: string): object => ({ ...toOne('S'), onTargetDelete })
@@ -18,6 +18,7 @@ const many = (logicalType: string, element: object, more: object = {}): object =
 const classes = [
   classOf('S', {
     k: { logicalType: 'string', isUnique: true },
+    u: { logicalType: 'string', isUnique: true },
     n: { logicalType: 'integer', maximum: 5 },
     ro: { logicalType: 'integer', isReadOnly: true },
     up: { logicalType: 'integer', onUpdate: { expression: 'up + 1' } },
@@ -38,7 +39,8 @@ const classes = [
 const keys = ['a', 'b', 'c', 'd']
 type Values = Record<string, unknown>
 interface Line {
-  readonly kind: 'upsert' | 'update' | 'delete'
+  /** `put`: by its OID. */
+  readonly kind: 'upsert' | 'update' | 'put' | 'delete'
   readonly key: string
   readonly values: Values
 }
@@ -48,6 +50,7 @@ const some = fc.array(key, { maxLength: 3 })
 /** Of objects by their keys, which are replaced by OIDs. */
 const values = fc.record(
   {
+    u: fc.constantFrom('p', 'q'),
     n: fc.integer({ min: 4, max: 6 }),
     ro: fc.integer({ min: 0, max: 1 }),
     restricts: key,
@@ -63,13 +66,19 @@ const values = fc.record(
   },
   { requiredKeys: [] },
 )
-const line: fc.Arbitrary<Line> = fc.record({ kind: fc.constantFrom('upsert', 'update', 'delete'), key, values })
+const line: fc.Arbitrary<Line> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('upsert', 'update', 'delete'), key, values }) },
+  // A key may be changed, taken and freed.
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('put'), key, values: fc.record({ k: key, n: fc.nat(5) }) }) },
+)
 
 function withOids(value: unknown, oids: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return oids.get(value) ?? value
   if (Array.isArray(value)) return value.map((one) => withOids(one, oids))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([field, one]) => [field, withOids(one, oids)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([field, one]) => [field, field === 'k' || field === 'u' ? one : withOids(one, oids)]),
+  )
 }
 
 function commandOf(
@@ -80,6 +89,8 @@ function commandOf(
   const attributes = withOids(given, oids) as Values
   const common = { line: number, at: [], refersTo: undefined }
   const target = { key: { index: 'S.k', values: { k } } }
+  if (kind === 'put')
+    return { ...common, kind: 'update', target: { oid: oids.get(k) ?? '3-3-1-99' }, class: undefined, attributes }
   if (kind === 'delete') return { ...common, kind, target }
   if (kind === 'update') return { ...common, kind, target, class: undefined, attributes }
   return { ...common, kind: 'create', class: 'S', attributes: { k, ...attributes }, id: undefined }
@@ -94,9 +105,8 @@ async function loaded(lines: readonly Line[], size: number): Promise<unknown> {
     const outcomes: unknown[] = []
     for (let at = 0; at < lines.length; at += size) {
       const load = fd.beginLoad({ onError: 'skip', upsertOn: 'S.k' })
-      for (const [i, one] of lines.slice(at, at + size).entries()) await load.add(commandOf(one, i + 1, oids), 100)
-      for (const outcome of await load.flush()) outcomes.push(wordOf(outcome))
-      await load.end()
+      const part = lines.slice(at, at + size).map((one, i) => commandOf(one, i + 1, oids))
+      outcomes.push(...(await outcomesOf(load, part)))
     }
     result = { outcomes, objects: await objectsOf(fd) }
   })
@@ -119,6 +129,18 @@ async function loadedAtomically(lines: readonly Line[]): Promise<{ refused: unkn
     result = { refused, objects: await objectsOf(fd) }
   })
   return result
+}
+
+/** Commits pending lines before one that has to find what they have changed, as a server does. */
+async function outcomesOf(load: LineLoad, commands: readonly BulkCommand[]): Promise<string[]> {
+  const outcomes: string[] = []
+  for (const command of commands) {
+    if (load.needsCommitBefore(command)) outcomes.push(...[...(await load.flush())].map(wordOf))
+    await load.add(command, 100)
+  }
+  outcomes.push(...[...(await load.flush())].map(wordOf))
+  await load.end()
+  return outcomes
 }
 
 /** Of a line that has several faults, any may be reported. */
@@ -194,5 +216,106 @@ it('but that a line may mend the number of links that one before has left, and t
     expect(await load(tooMany, update('a', { set: ['d'] }))).toEqual(['done', 'done'])
     expect(await load(tooMany, update('a', { n: 1 }), update('a', { n: 2 }))).toEqual(['refused', 'done', 'done'])
     expect(await read(fd, oids.get('a') as string)).toMatchObject({ n: 2, set: [oids.get('d')] })
+  })
+})
+
+const composite = [
+  classOf('S', {
+    k: 'string',
+    n: 'integer',
+    parent: toOne('S', 'children'),
+    children: toMany('S', 'parent'),
+    clears: following('clear'),
+    fixed: { ...toMany('S', 'fixedIn'), isReadOnly: true },
+    fixedIn: toOne('S', 'fixed'),
+  }),
+]
+
+/** Loads all lines at once, or one by one, into three objects whose keys are `a`, `b` and `c`, where `c` is a child of `a` and refers to it. */
+async function loadedByLinks(
+  lines: (oids: readonly string[]) => readonly Partial<BulkCommand>[],
+  size: number,
+): Promise<unknown> {
+  let result: unknown
+  await withFd(composite, async (fd) => {
+    await fd.createIndex(index('pk', 'S', true, 'parent', 'k') as never)
+    await fd.createIndex(index('ck', 'S', true, 'clears', 'k') as never)
+    const oids: string[] = []
+    for (const k of ['a', 'b']) oids.push(await fd.createObject('S', { k }))
+    oids.push(await fd.createObject('S', { k: 'c', parent: oids[0], clears: oids[0] }))
+    const all = lines(oids)
+    const outcomes: string[] = []
+    for (let at = 0; at < all.length; at += size) {
+      const load = fd.beginLoad({ onError: 'skip', upsertOn: 'pk' })
+      const part = all.slice(at, at + size).map((one, n) => {
+        return { line: n + 1, at: [], refersTo: undefined, class: undefined, ...one } as BulkCommand
+      })
+      outcomes.push(...(await outcomesOf(load, part)))
+    }
+    result = {
+      outcomes,
+      rows: await rowValues(
+        await fd.query({ text: 'FROM S RETURN k, n, parent.k AS p, fixedIn.k AS f ORDER BY k, n' }),
+      ),
+    }
+  })
+  return result
+}
+
+const by = (name: string, found: Values): Partial<BulkCommand> =>
+  ({ target: { key: { index: name, values: found } } }) as never
+const change = (target: Partial<BulkCommand>, attributes: Values): object => ({ kind: 'update', attributes, ...target })
+const removal = (target: Partial<BulkCommand>): object => ({ kind: 'delete', ...target })
+const creation = (attributes: Values, id?: string): object => ({ kind: 'create', class: 'S', attributes, id })
+
+it.each<[string, (oids: readonly string[]) => readonly object[]]>([
+  [
+    'a deletion that changes a key by which the next line looks',
+    ([a]) => [removal({ target: { oid: a } } as never), removal(by('pk', { parent: a, k: 'c' }))],
+  ],
+  [
+    'a deletion that clears a key by which the next line looks',
+    ([a]) => [removal({ target: { oid: a } } as never), removal(by('ck', { clears: a, k: 'c' }))],
+  ],
+  [
+    'a change from the other side of a key by which the next line looks',
+    ([a, b, c]) => [
+      change({ target: { oid: b } } as never, { children: [c] }),
+      change(by('pk', { parent: a, k: 'c' }), { n: 2 }),
+    ],
+  ],
+  [
+    'a creation that takes over an object which the next line looks for',
+    ([a, _, c]) => [creation({ parent: a, k: 'd', children: [c] }), creation({ parent: a, k: 'c', n: 2 })],
+  ],
+  [
+    'a read-only collection of an object that a line before has created',
+    ([a]) => [
+      { ...creation({ parent: a, k: 'd' }, 'x') },
+      { ...creation({ parent: a, k: 'e', fixedIn: ['$', '{x}'].join('') }), refersTo: ['x'] },
+    ],
+  ],
+])('as %s', async (_, lines) => {
+  const given = lines as Parameters<typeof loadedByLinks>[0]
+  expect(await loadedByLinks(given, 9)).toEqual(await loadedByLinks(given, 1))
+})
+
+it('and an id is that of the object that takes the key of a deleted one', async () => {
+  await withFd(composite, async (fd) => {
+    await fd.createIndex(index('pk', 'S', true, 'parent', 'k') as never)
+    const parent = await fd.createObject('S', { k: 'a' })
+    await fd.createObject('S', { k: 'c', parent })
+    const named = { target: { oid: ['$', '{x}'].join('') }, refersTo: ['x'] }
+    const lines = [
+      removal(by('pk', { parent, k: 'c' })),
+      creation({ parent, k: 'c', n: 3 }, 'x'),
+      change(named as never, { n: 4 }),
+      removal({ target: { oid: parent } } as never),
+      { ...removal(named as never) },
+    ]
+    const commands = lines.map((one, i) => ({ line: i + 1, at: [], refersTo: undefined, class: undefined, ...one }))
+    const load = fd.beginLoad({ onError: 'skip', upsertOn: 'pk' })
+    expect(await outcomesOf(load, commands as BulkCommand[])).toEqual(['done', 'done', 'done', 'done', 'done'])
+    expect(await rowValues(await fd.query({ text: 'FROM S RETURN k' }))).toEqual([])
   })
 })

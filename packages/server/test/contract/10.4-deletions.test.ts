@@ -258,10 +258,10 @@ describe('constraints of links', () => {
 
   rule('10.4.9', 'let deletions of others change what is read-only, and not clear what is required', async () => {
     const made = await lines(
-      { class: 'Ship', id: 's', attributes: {} },
       { class: 'Sailor', attributes: { ship: named('s') } },
+      { class: 'Ship', id: 's', attributes: {} },
     )
-    const [ship, sailor] = made.map(({ __identifier__: oid }) => oid)
+    const [sailor, ship] = made.map(({ __identifier__: oid }) => oid)
     expect(sailor, JSON.stringify(made)).toBeDefined()
     expect(violation(await remove(ship))).toMatchObject({ constraint: 'isRequired', oid: sailor, className: 'Sailor' })
     await fd.remove(sailor)
