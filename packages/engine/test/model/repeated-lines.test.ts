@@ -313,7 +313,13 @@ it('and an id is that of the object that takes the key of a deleted one', async 
       removal({ target: { oid: parent } } as never),
       { ...removal(named as never) },
     ]
-    const commands = lines.map((one, i) => ({ line: i + 1, at: [], refersTo: undefined, class: undefined, ...one }))
+    const commands = lines.map((one, i): object => ({
+      line: i + 1,
+      at: [],
+      refersTo: undefined,
+      class: undefined,
+      ...one,
+    }))
     const load = fd.beginLoad({ onError: 'skip', upsertOn: 'pk' })
     expect(await outcomesOf(load, commands as BulkCommand[])).toEqual(['done', 'done', 'done', 'done', 'done'])
     expect(await rowValues(await fd.query({ text: 'FROM S RETURN k' }))).toEqual([])
