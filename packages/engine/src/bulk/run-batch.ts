@@ -84,8 +84,8 @@ async function runSegments(
   const batch = new Batch(unit, commands, settings)
   const packed = await batch.createAllPacked()
   if (packed !== undefined) return packed
-  const { ends } = await batch.plan()
-  return ends.length > 1 ? new PartsOfBatch(unit, commands, settings).run(cuts) : batch.run()
+  const plan = await batch.plan()
+  return plan.ends.length > 1 ? new PartsOfBatch(unit, commands, settings).run(cuts, plan) : batch.run()
 }
 
 /** Several units of work, each of which is written before the next one begins; what may be mended later is judged at the end (contract 10.4.12). */
@@ -104,9 +104,9 @@ class PartsOfBatch {
     this.names = new Map(settings.names)
   }
 
-  /** `cuts`: as in the settings. */
-  async run(cuts: readonly number[]): Promise<readonly BulkDone[]> {
-    for (const [i, from] of [0, ...cuts].entries()) await this.runSegment(from, cuts[i] ?? this.commands.length)
+  /** `cuts`: as in the settings. `plan`: if there are no cuts, and it has been made. */
+  async run(cuts: readonly number[], plan?: BatchPlan): Promise<readonly BulkDone[]> {
+    for (const [i, from] of [0, ...cuts].entries()) await this.runSegment(from, cuts[i] ?? this.commands.length, plan)
     try {
       if (!this.deferred.isEmpty) await this.deferred.judge(this.unit.another())
     } catch (error) {
@@ -115,9 +115,9 @@ class PartsOfBatch {
     return this.done
   }
 
-  private async runSegment(from: number, to: number): Promise<void> {
+  private async runSegment(from: number, to: number, plan?: BatchPlan): Promise<void> {
     const segment = this.commands.slice(from, to)
-    const { ends, ids, existing } = await this.planOf(from, to)
+    const { ends, ids, existing } = plan ?? (await this.planOf(from, to))
     for (const [id, oid] of existing) this.names.set(id, oid)
     let start = 0
     for (const end of ends) {
@@ -125,12 +125,12 @@ class PartsOfBatch {
       unit.deferred = this.deferred.during()
       this.deferred.step = from + start + 1
       await placed(from + start, async () => {
-        const batch = new Batch(unit, segment.slice(start, end), this.settingsNow, ids.slice(start, end))
+        const batch = new Batch(unit, segment.slice(start, end), this.settingsNow, (at) => ids.get(start + at))
         for (const one of await batch.run()) this.done.push(one)
         await flushObjects(unit)
       })
       for (let at = start; at < end; at++) {
-        for (const id of idsAt(segment, ids, at)) this.names.set(id, this.done[from + at]?.oid)
+        for (const id of idsOf(segment[at], ids.get(at))) this.names.set(id, this.done[from + at]?.oid)
       }
       start = end
     }
@@ -168,17 +168,16 @@ async function placed<T>(from: number, run: () => Promise<T>): Promise<T> {
 /** How lines are divided into parts. */
 interface BatchPlan {
   readonly ends: readonly number[]
-  /** By position: if the line is the first of its object, all of the object's ids, some of which later lines give it. */
-  readonly ids: readonly (readonly string[])[]
+  /** By the position of the first line of an object: all of the object's ids, some of which later lines give it. */
+  readonly ids: ReadonlyMap<number, readonly string[]>
   /** Ids of objects that exist before the batch. */
   readonly existing: ReadonlyMap<string, Oid>
 }
 
-/** The ids by which lines refer to the object of the line, its own among them. */
-function idsAt(commands: readonly BulkCommand[], ids: BatchPlan['ids'], position: number): readonly string[] {
-  const command = commands[position]
+/** The id that a line gives its object, and `planned` ones. */
+function idsOf(command: BulkCommand | undefined, planned: readonly string[] | undefined): readonly string[] {
   const own = command?.kind === 'create' && command.id !== undefined ? [command.id] : []
-  return [...own, ...(ids[position] ?? [])]
+  return planned === undefined ? own : [...own, ...planned]
 }
 
 class Batch {
@@ -189,12 +188,17 @@ class Batch {
   private readonly oidOf: OidOf
   private readonly resolved: (Resolved | undefined)[] = []
   private keys: Promise<LineKeys> | undefined
-  private readonly ids: BatchPlan['ids']
+  private readonly planned: (position: number) => readonly string[] | undefined
 
-  /** `ids`: as in the plan; by default those of the lines themselves. */
-  constructor(unit: UnitOfWork, commands: readonly BulkCommand[], settings: BatchSettings, ids: BatchPlan['ids'] = []) {
+  /** `planned`: ids as in the plan. */
+  constructor(
+    unit: UnitOfWork,
+    commands: readonly BulkCommand[],
+    settings: BatchSettings,
+    planned: (position: number) => readonly string[] | undefined = () => undefined,
+  ) {
     this.unit = unit
-    this.ids = ids
+    this.planned = planned
     this.commands = commands
     this.settings = settings
     this.oidOf = (id) => {
@@ -222,16 +226,17 @@ class Batch {
     const { commands, settings } = this
     const changes = keyChangesOf(this.unit.visibleCatalog)
     const seesStored = (command: BulkCommand): boolean => mustSeeStored(command, changes, settings.upsertOn)
-    const isSimple = !this.hasKeys && commands.every((one) => one.kind === 'create' && !seesStored(one))
     // What a caller with restricted permissions may see depends on the lines before.
     const isExact = settings.isExact === true || this.unit.guard !== undefined
-    if (isSimple && !isExact) return { ends: [commands.length], ids: [], existing: new Map() }
+    if (!isExact && !this.hasKeys && (await this.areCreations(seesStored))) {
+      return { ends: [commands.length], ids: new Map(), existing: new Map() }
+    }
     const { keys, ofLines } = await this.lookUpKeys()
     const objects: (string | undefined)[] = []
     const existing = new Map<string, Oid>()
     const firstOf = new Map<string, number>()
     const creators = new Map<string, number>()
-    const idsOf = new Map<string, string[]>()
+    const ids = new Map<number, string[]>()
     const byId = new Map<string, string>()
     let hasDeletions = false
     for (const [position, command] of commands.entries()) {
@@ -244,25 +249,32 @@ class Batch {
       objects.push(object)
       hasDeletions ||= command.kind === 'delete'
       if (object === undefined) continue
-      if (!firstOf.has(object)) firstOf.set(object, position)
+      const first = firstOf.get(object) ?? position
+      firstOf.set(object, first)
       if (command.kind !== 'create' || command.id === undefined) continue
       const { id } = command
       byId.set(id, object)
       // A deletion may have deleted the holder with others: the line then creates an object.
       if (hasDeletions) creators.set(id, position)
-      else if (holder === undefined) creators.set(id, firstOf.get(object) as number)
+      else if (holder === undefined) creators.set(id, first)
       else existing.set(id, holder)
-      const ids = idsOf.get(object)
-      if (ids === undefined) idsOf.set(object, [id])
-      else ids.push(id)
+      const others = ids.get(first)
+      if (others === undefined) ids.set(first, [id])
+      else others.push(id)
     }
     const parts = await partsOf(commands, { ofLines: objects, creators, mustSeeStored: seesStored })
     const ends = isExact ? [...divisions(commands, creators)] : parts
-    // Only with the first line of the object: the batch then knows it by all of them.
-    const ids = objects.map((object, position) => {
-      return object === undefined || firstOf.get(object) !== position ? [] : (idsOf.get(object) ?? [])
-    })
     return { ends, ids, existing }
+  }
+
+  /** Whether all lines create objects, without seeing what is stored of others. */
+  private async areCreations(seesStored: (command: BulkCommand) => boolean): Promise<boolean> {
+    for (const [position, command] of this.commands.entries()) {
+      const pause = position % 4 === 0 ? this.settings.between() : undefined
+      if (pause !== undefined) await pause
+      if (command.kind !== 'create' || seesStored(command)) return false
+    }
+    return true
   }
 
   /** `byId`: the objects of earlier lines. Undefined for an OID that is malformed or unknown, which is refused when the line is run. */
@@ -275,7 +287,7 @@ class Batch {
   }
 
   private idsAt(position: number): readonly string[] {
-    return idsAt(this.commands, this.ids, position)
+    return idsOf(this.commands[position], this.planned(position))
   }
 
   private get hasKeys(): boolean {
