@@ -156,7 +156,7 @@ it('what a transaction breaks and mends is not held against a check that was bro
       )
     }
     expect(await throughNull(async () => undefined)).toBe('ok')
-    const message = `Class Ship: check many: COUNT(crew) > 5 has to hold (crew has 3 elements).`
+    const message = `Class Ship, object ${ship}: check many: COUNT(crew) > 5 has to hold (crew has 3 elements).`
     expect(await throughNull((step) => step.createObject('Sailor', { ship }))).toBe(message)
     expect(await throughNull((step) => step.updateObject(sailor, { ship: null }))).toContain('check crewed')
   }))

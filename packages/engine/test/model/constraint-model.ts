@@ -56,9 +56,10 @@ export function isSatisfiable(attribute: ModelAttribute): boolean {
   const values = own.enumeration ?? { integer: smallIntegers, date: somedays }[own.logicalType as string]
   if (values !== undefined && countOf(values, own) === 0) return false
   if (element === undefined) return true
-  const { enumeration } = element
-  const isEnough =
-    own.uniqueItems !== true || enumeration === undefined || countOf(enumeration, element) >= (own.minItems ?? 0)
+  const { enumeration, maxLength } = element
+  const different =
+    enumeration === undefined ? (maxLength === 0 ? 1 : Number.POSITIVE_INFINITY) : countOf(enumeration, element)
+  const isEnough = own.uniqueItems !== true || different >= (own.minItems ?? 0)
   return isEnough && isSatisfiable(element)
 }
 
