@@ -218,7 +218,7 @@ it('what is wrong is named by what was typed', async () => {
       exitCodes.invalid,
       'An export only reads: statements that change something are for ashlar query.\n',
     ],
-    [['help', 'nope'], exitCodes.usage, 'There is no command nope. See ashlar --help.\n'],
+    [['help', 'xyzzy'], exitCodes.usage, 'There is no command xyzzy. See ashlar --help.\n'],
     [['help', 'exprot'], exitCodes.usage, 'There is no command exprot. Did you mean export? See ashlar --help.\n'],
     [['restore', 'nodir', 'lmdb:made'], exitCodes.usage, 'There is no directory '],
   ] as const) {
