@@ -152,12 +152,13 @@ export class ObjectConstraints {
   areSatisfiedBy(values: readonly unknown[]): boolean {
     for (const checks of this.checks) {
       const { attribute, own, element, embedded } = checks
-      if (embedded !== undefined || element.length > 0) {
-        if (this.violations(values, undefined, undefined).length > 0) return false
-        continue
-      }
+      if (embedded !== undefined) return this.violations(values, undefined, undefined).length === 0
       const value = checkedValue(checks, values[attribute.index])
       for (const one of own) if ((value !== null || one.name === 'isRequired') && !one.isSatisfied(value)) return false
+      if (element.length === 0 || !Array.isArray(value)) continue
+      for (const part of value as readonly unknown[]) {
+        if (part !== null && element.some((one) => !one.isSatisfied(part))) return false
+      }
     }
     return !this.objectChecks.some((one) => one.isBrokenBy(values))
   }
