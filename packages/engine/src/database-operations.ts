@@ -2,12 +2,11 @@
 
 import type { RequestMemory } from './budget/request-memory.ts'
 import { AtomicLoad, type CommitAtomicLoad } from './bulk/atomic-load.ts'
-import type { BulkCommand } from './bulk/bulk-command.ts'
 import { BulkLoad, type BulkSettings, type CommitBatch, type LineLoad, type LoadSettings } from './bulk/bulk-load.ts'
 import { executeAtomicLoad } from './bulk/carry-out-held.ts'
 import { createPacked } from './bulk/create-packed.ts'
 import { BufferedLines } from './bulk/held-lines.ts'
-import { keyChangesOf, mayChangeKeys } from './bulk/key-changes.ts'
+import { keyChangesOf, mayChangeKeys, refersInKey } from './bulk/key-changes.ts'
 import { runBatch } from './bulk/run-batch.ts'
 import { lookupIndex } from './bulk/unique-keys.ts'
 import type { CancelSignal } from './cancel-signal.ts'
@@ -248,7 +247,14 @@ export class DatabaseOperations {
   /** Begins a load of many lines in batches, each of which is a commit. The client's signal ends its `flush`. */
   beginLoad(given: BulkSettings, client: TransactionClient = {}): LineLoad {
     const { upsertOn, onError, isAtomic = false } = given
-    const settings = { ...given, mayChangeKeys: (command: BulkCommand) => this.mayChangeKeys(command, upsertOn) }
+    const { catalogs } = this.scope.database
+    const settings: LoadSettings = {
+      ...given,
+      mayChangeKeys: (command) =>
+        catalogs.latest === undefined || mayChangeKeys(command, keyChangesOf(catalogs.latest), upsertOn),
+      refersInKey: (command) =>
+        catalogs.latest === undefined || refersInKey(command, keyChangesOf(catalogs.latest), upsertOn),
+    }
     if (isAtomic) return this.beginAtomicLoad(settings, client)
     const { signal, memoryHolder } = client
     const reportsAll = onError === 'skip'
@@ -260,11 +266,6 @@ export class DatabaseOperations {
       return this.scope.change((unit) => runBatch(unit, commands, settings), options)
     }
     return new BulkLoad(commit, settings)
-  }
-
-  private mayChangeKeys(command: BulkCommand, upsertOn: string | undefined): boolean {
-    const { latest } = this.scope.database.catalogs
-    return latest === undefined || mayChangeKeys(command, keyChangesOf(latest), upsertOn)
   }
 
   private beginAtomicLoad(load: LoadSettings, client: TransactionClient): LineLoad {

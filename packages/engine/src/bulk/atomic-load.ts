@@ -2,15 +2,8 @@
 import { isMemoryRefused } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'
 import type { Sequence } from '../store/sequence.ts'
-import type { BulkCommand, BulkDone } from './bulk-command.ts'
-import {
-  type BulkCounts,
-  duplicateId,
-  indexOf,
-  type LineLoad,
-  type LineOutcome,
-  type LoadSettings,
-} from './bulk-load.ts'
+import { type BulkCommand, type BulkDone, indexOf } from './bulk-command.ts'
+import { type BulkCounts, duplicateId, type LineLoad, type LineOutcome, type LoadSettings } from './bulk-load.ts'
 import type { AtomicLoadSettings, CreatedOids } from './carry-out-held.ts'
 import { type CommandOfLine, isLineError, withLineNumber } from './failed-lines.ts'
 import type { BufferedLines } from './held-lines.ts'
@@ -27,24 +20,19 @@ export class AtomicLoad implements LineLoad {
   /** Open names are resolved at the end. */
   readonly hasOpenNames = false
   private readonly commit: CommitAtomicLoad
-  private readonly upsertOn: string | undefined
-  private readonly mayChangeKeys: LoadSettings['mayChangeKeys']
+  private readonly load: LoadSettings
   private readonly lines: BufferedLines
   private readonly ids = new Set<string>()
+  private readonly idsSinceCut = new Set<string>()
   /** State since the last cut: the index used to find objects, and whether a line may have changed its entries. */
   private keyIndex: string | undefined
   private changesKeys = false
   private readonly cuts: number[] = []
   private isOver = false
 
-  constructor(
-    commit: CommitAtomicLoad,
-    { upsertOn, mayChangeKeys }: Pick<LoadSettings, 'upsertOn' | 'mayChangeKeys'>,
-    lines: BufferedLines,
-  ) {
-    this.mayChangeKeys = mayChangeKeys
+  constructor(commit: CommitAtomicLoad, load: LoadSettings, lines: BufferedLines) {
     this.commit = commit
-    this.upsertOn = upsertOn
+    this.load = load
     this.lines = lines
   }
 
@@ -66,15 +54,23 @@ export class AtomicLoad implements LineLoad {
       if (this.ids.has(command.id)) throw duplicateId(command.id)
       this.ids.add(command.id)
     }
-    const index = indexOf(command, this.upsertOn)
-    if (index !== undefined && this.lines.count > 0 && (this.changesKeys || (this.keyIndex ?? index) !== index)) {
+    const index = indexOf(command, this.load.upsertOn)
+    const isOther = this.changesKeys || (this.keyIndex ?? index) !== index || this.isKeyPending(command)
+    if (index !== undefined && this.lines.count > 0 && isOther) {
       this.cuts.push(this.lines.count)
       this.keyIndex = undefined
       this.changesKeys = false
+      this.idsSinceCut.clear()
     }
-    if (index === undefined || this.mayChangeKeys(command)) this.changesKeys = true
+    if (command.kind === 'create' && command.id !== undefined) this.idsSinceCut.add(command.id)
+    if (index === undefined || this.load.mayChangeKeys(command)) this.changesKeys = true
     this.keyIndex ??= index
     return this.lines.add(command, bytes)
+  }
+
+  /** Whether the key by which the line finds its object contains that of a line since the last cut. */
+  private isKeyPending(command: BulkCommand): boolean {
+    return command.refersTo?.some((id) => this.idsSinceCut.has(id)) === true && this.load.refersInKey(command)
   }
 
   refuse(_line: number, error: unknown): void {
@@ -84,7 +80,8 @@ export class AtomicLoad implements LineLoad {
   /** Must be called once. Throws an error whose message and `line` identify the failed line. */
   async flush(): Promise<Sequence<LineOutcome>> {
     this.isOver = true
-    const { lines, cuts, upsertOn } = this
+    const { lines, cuts } = this
+    const { upsertOn } = this.load
     await lines.finish()
     let done: Sequence<BulkDone> | CreatedOids
     try {

@@ -49,3 +49,9 @@ export interface BulkDone {
   readonly oid: Oid
   readonly change: 'created' | 'updated' | 'deleted'
 }
+
+/** The unique index by which the line finds its object. `upsertOn`: that of lines that create. */
+export function indexOf(command: BulkCommand, upsertOn: string | undefined): string | undefined {
+  if (command.kind === 'create') return upsertOn
+  return 'key' in command.target ? command.target.key.index : undefined
+}

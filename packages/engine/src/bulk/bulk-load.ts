@@ -3,7 +3,7 @@ import { AshlarError } from '../errors.ts'
 import { bulkAttemptsMax } from '../limits.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { Oid } from '../types/oid.ts'
-import type { BulkCommand, BulkDone } from './bulk-command.ts'
+import { type BulkCommand, type BulkDone, indexOf } from './bulk-command.ts'
 import { addDependents, failuresIn, isLineError } from './failed-lines.ts'
 import { divisions } from './line-parts.ts'
 
@@ -41,6 +41,8 @@ export interface BulkSettings {
 export interface LoadSettings extends BulkSettings {
   /** Whether a line may change keys by which other lines find their objects. */
   readonly mayChangeKeys: (command: BulkCommand) => boolean
+  /** Whether the key by which a line finds its object contains the object of another line. */
+  readonly refersInKey: (command: BulkCommand) => boolean
 }
 
 export interface LineLoad {
@@ -114,7 +116,10 @@ export class BulkLoad implements LineLoad {
 
   needsCommitBefore(command: BulkCommand): boolean {
     const index = indexOf(command, this.settings.upsertOn)
-    return index !== undefined && this.pending.length > 0 && (this.changesKeys || (this.keyIndex ?? index) !== index)
+    if (index === undefined || this.pending.length === 0) return false
+    const refersToPending = command.refersTo?.some((id) => this.names.has(id) && this.names.get(id) === undefined)
+    const isKeyPending = refersToPending === true && this.settings.refersInKey(command)
+    return this.changesKeys || (this.keyIndex ?? index) !== index || isKeyPending
   }
 
   add(command: BulkCommand): undefined {
@@ -340,11 +345,6 @@ function cutNear(part: readonly Entry[], most: number): number {
     last = cut
   }
   return last
-}
-
-export function indexOf(command: BulkCommand, upsertOn: string | undefined): string | undefined {
-  if (command.kind === 'create') return upsertOn
-  return 'key' in command.target ? command.target.key.index : undefined
 }
 
 export function duplicateId(id: string): AshlarError {

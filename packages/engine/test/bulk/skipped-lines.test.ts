@@ -105,7 +105,7 @@ const goodAndBad = (count: number): LineGiven[] =>
 it('gives up lines that cannot be committed apart, once that has failed often enough', async () => {
   const counts = counted()
   const outcomes = await flushed(
-    new BulkLoad(counts.commit, { onError: 'skip', mayChangeKeys: () => false }),
+    new BulkLoad(counts.commit, { onError: 'skip', mayChangeKeys: () => false, refersInKey: () => false }),
     ring(goodAndBad(1_000)),
   )
   expect(counts.attempts).toBeLessThanOrEqual(bulkAttemptsMax + 1)
@@ -119,7 +119,10 @@ it('carries out what can be parted, with work in proportion to the lines', async
   const count = 2_000
   const counts = counted()
   const lines = linesOf(goodAndBad(count))
-  const outcomes = await flushed(new BulkLoad(counts.commit, { onError: 'skip', mayChangeKeys: () => false }), lines)
+  const outcomes = await flushed(
+    new BulkLoad(counts.commit, { onError: 'skip', mayChangeKeys: () => false, refersInKey: () => false }),
+    lines,
+  )
   expect(Object.keys(failuresOf(outcomes))).toHaveLength(count / 2)
   expect(counts.lines).toBeLessThan(8 * count)
 })
@@ -128,6 +131,9 @@ it('gives up no lines but those that belong together', async () => {
   const counts = counted()
   const alone = { attributes: {} }
   const lines = linesOf([alone, ...[refersTo('x'), ...goodAndBad(200), { attributes: {}, id: 'x' }], alone, alone])
-  const outcomes = await flushed(new BulkLoad(counts.commit, { onError: 'skip', mayChangeKeys: () => false }), lines)
+  const outcomes = await flushed(
+    new BulkLoad(counts.commit, { onError: 'skip', mayChangeKeys: () => false, refersInKey: () => false }),
+    lines,
+  )
   expect(outcomes.filter((one) => 'oid' in one).map(({ line }) => line)).toEqual([1, 204, 205])
 })

@@ -325,3 +325,20 @@ it('and an id is that of the object that takes the key of a deleted one', async 
     expect(await rowValues(await fd.query({ text: 'FROM S RETURN k' }))).toEqual([])
   })
 })
+
+it.each([false, true])('and a key may contain the object of a line before (atomic: %s)', async (isAtomic) => {
+  await withFd(composite, async (fd) => {
+    await fd.createIndex(index('pk', 'S', true, 'parent', 'k') as never)
+    const root = await fd.createObject('S', { k: 'r' })
+    const ofX = (n: number): object => ({
+      ...creation({ k: 'c', parent: ['$', '{x}'].join(''), n }),
+      refersTo: ['x'],
+    })
+    const lines = [creation({ k: 'p', parent: root }, 'x'), ofX(1), ofX(2)]
+    const commands = lines.map((one, i): object => ({ line: i + 1, at: [], refersTo: undefined, ...one }))
+    const load = fd.beginLoad({ onError: 'skip', upsertOn: 'pk', isAtomic })
+    expect(await outcomesOf(load, commands as BulkCommand[])).toEqual(['done', 'done', 'done'])
+    const rows = await rowValues(await fd.query({ text: 'FROM S WHERE n > 0 RETURN k, n, parent.k AS p' }))
+    expect(rows).toEqual([{ k: 'c', n: 2, p: 'p' }])
+  })
+})
