@@ -169,6 +169,7 @@ it('as random ones', async () => {
 
 const upsert = (k: string, given: Values): Line => ({ kind: 'upsert', key: k, values: given })
 const update = (k: string, given: Values): Line => ({ kind: 'update', key: k, values: given })
+const put = (k: string, given: Values): Line => ({ kind: 'put', key: k, values: given })
 const deletion = (k: string): Line => ({ kind: 'delete', key: k, values: {} })
 
 it.each<[string, readonly Line[]]>([
@@ -184,6 +185,7 @@ it.each<[string, readonly Line[]]>([
     'references of objects that are deleted then',
     [update('a', { restricts: 'b', clears: 'b' }), deletion('a'), deletion('b')],
   ],
+  ['a key that a later line frees', [put('a', { k: 'b' }), put('b', { k: 'd' })]],
   ['lines after a refused deletion', [update('a', { restricts: 'b' }), deletion('b'), update('b', { n: 4 })]],
   [
     'an object that is deleted and created again',
